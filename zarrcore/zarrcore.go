@@ -214,7 +214,8 @@ func newChanges(n nodes, undurable *durable.Dirs) *changes {
 func (h *Hierarchy) newArrays() *live.Arrays {
 	return live.New(live.Options{
 		Store: h.store, Catalog: h.catalog, Shared: &h.shared, Bands: h.pool, Dirty: h.dirty,
-		Durable: &h.undurable, Workers: h.opt.Workers, KeepFill: h.opt.KeepFill,
+		Durable: &h.undurable, Room: chunk.NewSemaphore(h.opt.CacheSize),
+		Workers: h.opt.Workers, KeepFill: h.opt.KeepFill,
 		ReadOnly: h.opt.ReadOnly, ScratchDir: h.opt.ScratchDir, Fresh: h.opt.Fresh, Log: h.opt.Log,
 	})
 }

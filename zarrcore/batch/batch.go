@@ -13,6 +13,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/durable"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
@@ -52,8 +53,9 @@ type Writer struct {
 	Durable *durable.Dirs
 	Count   *object.Counters
 
-	Workers    int   // encode at once
-	ChunkBytes int64 // decoded, of one object
+	Workers    int              // encode at once
+	Room       *chunk.Semaphore // of the memory in which objects are encoded
+	ChunkBytes int64            // decoded, of one object
 }
 
 // Write stores the dirty chunks of these objects. What fails stays dirty.

@@ -117,7 +117,8 @@ func dirtied(t *testing.T) (*Writer, *source, *store.Store) {
 	t.Cleanup(home.Close)
 	return &Writer{
 		Source: s, Home: home, Path: "a", Store: st, Durable: new(durable.Dirs),
-		Count: new(object.Counters), Workers: 2, ChunkBytes: batchBytes / 2, // two objects in a batch
+		Count: new(object.Counters), Workers: 2, Room: chunk.NewSemaphore(1),
+		ChunkBytes: batchBytes / 2, // two objects in a batch
 	}, s, st
 }
 

@@ -75,18 +75,13 @@ func (w *Writer) Rewrite(
 func (j *Job) rewrite(
 	ctx context.Context, old *object.Reader, take func(old *object.Reader) error,
 ) error {
-	defer j.Made.Free()
 	if err := take(old); err != nil {
 		return err
 	}
-	object, same, err := j.Made.Make(old)
-	if j.Same = same; err != nil {
+	if err := j.stage(ctx, old); err != nil {
 		return err
 	}
-	if object != nil {
-		if j.staged, err = j.w.Home.Store.Stage(ctx, j.Key, object); err != nil {
-			return err
-		}
+	if j.staged != nil {
 		if err := j.w.Home.Store.SyncStaged(ctx, []*store.Staged{j.staged}); err != nil {
 			return err
 		}
@@ -115,19 +110,44 @@ func (j *Job) prepare(ctx context.Context) (err error) {
 	if old != nil {
 		defer old.Close()
 	}
-	defer j.Made.Free()
-	var object []byte
-	object, j.Same, err = j.Made.Make(old)
+	err = j.stage(ctx, old)
 	if errors.Is(err, compress.ErrCorrupt) && j.Made.Covers(false) {
-		// Of what nobody can read no row is lost.
-		object, j.Same, err = j.Made.Make(nil)
+		err = j.stage(ctx, nil) // of what nobody can read no row is lost
 	}
-	if err != nil || object == nil {
+	return err
+}
+
+// errEmpty says that the object is to be deleted.
+var errEmpty = errors.New("nothing is left of the object")
+
+// stage stages the object over the stored one, unless that stays as it is, or is to be deleted.
+// It waits until there is memory to encode the object in.
+func (j *Job) stage(ctx context.Context, old *object.Reader) error {
+	plan := j.Made.Over(old)
+	if j.Same = plan.Same(); j.Same {
+		return nil
+	}
+	bytes := j.Made.Fit(j.w.Room.Size())
+	if err := j.w.Room.Acquire(ctx, bytes); err != nil {
 		return err
 	}
-	j.w.Count.Stored.Add(int64(len(object)))
-	j.staged, err = j.w.Home.Store.Stage(ctx, j.Key, object)
-	return err
+	defer j.w.Room.Release(bytes)
+	staged, err := j.w.Home.Store.StageParts(ctx, j.Key, func(dst store.Parts) error {
+		empty, err := plan.Write(dst)
+		if empty {
+			err = errEmpty
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errEmpty):
+		return nil
+	case err != nil:
+		return err
+	}
+	j.staged = staged
+	j.w.Count.Stored.Add(staged.Size())
+	return nil
 }
 
 // open opens the stored object, which must not change until it is replaced; nil

@@ -1,35 +1,54 @@
 package codec
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/zarrfs/zarrfs/compress"
 )
 
-// A Piece is one encoded chunk of an object.
-type Piece struct {
-	Inner int64  // its number, counted as in Decode
-	Data  []byte // as EncodeChunk made it; nil: the chunk is all fill value and is not stored
+// A Sink takes an object as it is assembled.
+type Sink interface {
+	// Write appends a part, which it does not keep.
+	io.Writer
+
+	// WriteAt replaces bytes that were written before: the index of a shard that begins with it.
+	io.WriterAt
 }
 
-// Assemble appends an object to dst: the pieces, sorted by Inner, each at most once, and of a shard
-// every other chunk of old, byte for byte. old is nil where no object is stored. empty says that no
-// chunk is left: nothing is appended, and the object should be deleted. Chunks follow each other in
-// the order of the shard's index, whatever their order was in old.
-func (c *Chain) Assemble(dst []byte, old Source, pieces []Piece) (obj []byte, empty bool, err error) {
-	if err := c.checkPieces(pieces); err != nil {
-		return dst, false, err
-	}
-	if !c.Sharded() {
-		if len(pieces) == 0 || pieces[0].Data == nil {
-			return dst, true, nil
+// Compare orders the chunks of an object by where they lie in it: below 0 if a, counted as in
+// Decode, lies before b.
+func (c *Chain) Compare(a, b int64) int {
+	for i := range c.levels {
+		if d := cmp.Compare(c.number(&c.levels[i], a), c.number(&c.levels[i], b)); d != 0 {
+			return d
 		}
-		return append(dst, pieces[0].Data...), false, nil
 	}
-	a := assembly{chain: c, pieces: c.place(pieces)}
+	return 0
+}
+
+// Assemble writes an object to dst: the chunks inner, in the order of Compare, each at most once,
+// and of a shard every other chunk of old, byte for byte. next returns those chunks one by one, as
+// EncodeChunk made them, and keeps each until it is called again; nil is a chunk of fill value,
+// which is not stored. old is nil where no object is stored. empty says that no chunk is left:
+// nothing was written, and the object should be deleted. Chunks follow each other in the order of
+// the shard's index, whatever their order was in old.
+//
+// Of an object it holds one part, of at most partBytes, beside what next returns.
+func (c *Chain) Assemble(
+	dst Sink, old Source, inner []int64, next func() ([]byte, error),
+) (empty bool, err error) {
+	if !c.Sharded() {
+		return c.single(dst, inner, next)
+	}
+	a := assembly{chain: c, next: next}
+	if a.pieces, err = c.place(inner); err != nil {
+		return false, err
+	}
 	var was span
 	if old != nil {
 		was = span{old, 0, old.Size()}
@@ -38,58 +57,70 @@ func (c *Chain) Assemble(dst []byte, old Source, pieces []Piece) (obj []byte, em
 			a.room = min(was.n, c.longest())
 		}
 	}
-	size := a.room + c.indexBytes()
-	for _, p := range pieces {
-		size += int64(len(p.Data))
+	a.out = newOutput(dst, a.size())
+	defer a.out.release()
+	s, err := a.shard(nil, 0, was)
+	if err == nil {
+		err = a.out.flush()
 	}
-	obj, err = a.shard(slices.Grow(dst, int(size)), 0, was)
 	if err != nil {
-		return dst, false, err
+		return false, cmp.Or(a.out.failed, err) // not in which chunk the disk became full
 	}
-	return obj, len(obj) == len(dst), nil
+	return !s.stored, nil
 }
 
-func (c *Chain) checkPieces(pieces []Piece) error {
-	last := int64(-1)
-	for _, p := range pieces {
-		if err := c.checkInner(p.Inner); err != nil {
-			return err
-		}
-		if p.Inner <= last {
-			return fmt.Errorf("codec: expected pieces in rising order, found %d behind %d", p.Inner, last)
-		}
-		last = p.Inner
+// single is Assemble for an object that is one chunk.
+func (c *Chain) single(
+	dst Sink, inner []int64, next func() ([]byte, error),
+) (empty bool, err error) {
+	if len(inner) == 0 {
+		return true, nil
 	}
-	return nil
+	if _, err := c.place(inner); err != nil {
+		return false, err
+	}
+	data, err := next()
+	if err != nil || data == nil {
+		return err == nil, err
+	}
+	_, err = dst.Write(data)
+	return false, err
 }
 
-// placed is a piece with its number in the index of every level.
-type placed struct {
-	at   []int64
-	data []byte
-}
-
-// place sorts pieces as they will lie in the object.
-func (c *Chain) place(pieces []Piece) []placed {
-	list := make([]placed, len(pieces))
-	numbers := make([]int64, len(pieces)*len(c.levels))
-	for i, p := range pieces {
-		at := numbers[:len(c.levels):len(c.levels)]
-		numbers = numbers[len(c.levels):]
+// place returns the number of each chunk in the index of every level.
+func (c *Chain) place(inner []int64) ([][]int64, error) {
+	list := make([][]int64, len(inner))
+	numbers := make([]int64, len(inner)*len(c.levels))
+	for i, n := range inner {
+		if err := c.checkInner(n); err != nil {
+			return nil, err
+		}
+		list[i], numbers = numbers[:len(c.levels):len(c.levels)], numbers[len(c.levels):]
 		for l := range c.levels {
-			at[l] = c.number(&c.levels[l], p.Inner)
+			list[i][l] = c.number(&c.levels[l], n)
 		}
-		list[i] = placed{at, p.Data}
+		if i > 0 && slices.Compare(list[i-1], list[i]) >= 0 {
+			return nil, fmt.Errorf("codec: expected chunks in rising order, found %d behind %d", n, inner[i-1])
+		}
 	}
-	slices.SortFunc(list, func(a, b placed) int { return slices.Compare(a.at, b.at) })
-	return list
+	return list, nil
 }
 
-// assembly is one object being assembled; what is left of pieces comes next.
+// assembly is one object being assembled.
 type assembly struct {
 	chain  *Chain
-	pieces []placed
+	out    *output
+	pieces [][]int64 // where the chunks that come next lie in each level
+	next   func() ([]byte, error)
 	room   int64 // how many bytes of the old object may still be copied: chunks that overlap must not become a flood
+}
+
+// size is how long the object may become; a guess where its elements have no fixed size.
+func (a *assembly) size() int64 {
+	if a.chain.chunk == nil {
+		return partBytes
+	}
+	return a.room + a.chain.indexBytes() + int64(len(a.pieces))*a.chain.EncodedBytes()
 }
 
 // longest is the longest that a shard may sensibly be, with as many bytes again for the gaps of
@@ -108,11 +139,11 @@ func (c *Chain) indexBytes() int64 {
 	return n
 }
 
-// shard appends one shard of a level: the next pieces, and what is left of the old one, if there
-// was any. It appends nothing if no chunk is left.
-func (a *assembly) shard(dst []byte, level int, old span) ([]byte, error) {
+// shard writes one shard of a level, which is a chunk of outer: the next pieces, and what is left of
+// the old one, if there was any. It writes nothing if no chunk is left.
+func (a *assembly) shard(outer *shardWriter, level int, old span) (*shardWriter, error) {
 	r := a.chain.levels[level].index
-	w := r.begin(dst)
+	w := &shardWriter{out: a.out, reader: r, outer: outer, index: r.empty()}
 	if old.src != nil {
 		was, err := r.find(old)
 		if err != nil {
@@ -125,18 +156,12 @@ func (a *assembly) shard(dst []byte, level int, old span) ([]byte, error) {
 			return nil, fmt.Errorf("chunk %d of the shard: %w", i, err)
 		}
 	}
-	if err := w.copyRun(); err != nil {
-		return nil, err
-	}
-	if !w.stored {
-		return dst, nil
-	}
-	return w.finish(r)
+	return w, w.finish()
 }
 
-// chunk appends chunk i of a level's shard.
+// chunk writes chunk i of a level's shard.
 func (a *assembly) chunk(w *shardWriter, level int, i int64) error {
-	if len(a.pieces) == 0 || a.pieces[0].at[level] != i {
+	if len(a.pieces) == 0 || a.pieces[0][level] != i {
 		n, err := w.keep(i)
 		if a.room -= n; a.room < 0 {
 			err = fmt.Errorf("%w: the shard's chunks overlap, or are longer than expected", compress.ErrCorrupt)
@@ -146,50 +171,82 @@ func (a *assembly) chunk(w *shardWriter, level int, i int64) error {
 	if err := w.copyRun(); err != nil {
 		return err
 	}
-	off := len(w.obj)
 	if level == len(a.chain.levels)-1 {
-		w.obj = append(w.obj, a.pieces[0].data...)
-		a.pieces = a.pieces[1:]
-		w.enter(i, off)
-		return nil
+		return a.piece(w, i)
 	}
-	inner, err := w.locate(i)
+	old, err := w.locate(i)
 	if errors.Is(err, ErrEmpty) {
-		inner, err = span{}, nil
+		old, err = span{}, nil
 	}
 	if err != nil {
 		return err
 	}
-	end := a.pieces
-	a.pieces = samePrefix(a.pieces, level)
-	rest := end[len(a.pieces):]
-	if w.obj, err = a.shard(w.obj, level+1, inner); err != nil {
+	all := a.pieces
+	a.pieces = samePrefix(all, level)
+	rest := all[len(a.pieces):]
+	inner, err := a.shard(w, level+1, old)
+	if err != nil {
 		return err
 	}
 	a.pieces = rest
-	w.enter(i, off)
+	if inner.stored {
+		w.enter(i, inner.start, a.out.size()-inner.start)
+	}
 	return nil
 }
 
+// piece writes the next piece as chunk i.
+func (a *assembly) piece(w *shardWriter, i int64) error {
+	a.pieces = a.pieces[1:]
+	data, err := a.next()
+	if err != nil || len(data) == 0 {
+		return err
+	}
+	if err := w.begin(); err != nil {
+		return err
+	}
+	w.enter(i, a.out.size(), int64(len(data)))
+	return a.out.write(data)
+}
+
 // samePrefix is as many pieces as lie in the same chunk of a level.
-func samePrefix(pieces []placed, level int) []placed {
+func samePrefix(pieces [][]int64, level int) [][]int64 {
 	n := 1
-	for n < len(pieces) && slices.Equal(pieces[n].at[:level+1], pieces[0].at[:level+1]) {
+	for n < len(pieces) && slices.Equal(pieces[n][:level+1], pieces[0][:level+1]) {
 		n++
 	}
 	return pieces[:n]
 }
 
-// shardWriter is one shard being written.
+// shardWriter is one shard being written. It begins with its first chunk.
 type shardWriter struct {
-	obj    []byte
-	start  int // where the shard begins in obj
+	out    *output
+	reader *indexReader
+	outer  *shardWriter // of which it is a chunk; nil: it is the object
+	start  int64        // where it begins in the object
 	index  *Index
-	stored bool // a chunk has been written
+	stored bool // it has begun
 
 	old span // the shard as it was; without a source there was none
 	was *Index
 	run span // chunks that lie one behind the other in the old shard and are to be copied
+}
+
+// begin leaves room for an index that comes before the chunks.
+func (w *shardWriter) begin() error {
+	if w.stored {
+		return nil
+	}
+	if w.outer != nil {
+		if err := w.outer.begin(); err != nil {
+			return err
+		}
+	}
+	w.start, w.stored = w.out.size(), true
+	if !w.reader.atStart {
+		return nil
+	}
+	return w.out.skip(w.reader.codecs.encoded.size)
 }
 
 // locate finds a chunk in the old shard; ErrEmpty if it holds none.
@@ -207,6 +264,9 @@ func (w *shardWriter) keep(i int64) (int64, error) {
 	if errors.Is(err, ErrEmpty) {
 		return 0, nil
 	}
+	if err == nil {
+		err = w.begin()
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -216,57 +276,48 @@ func (w *shardWriter) keep(i int64) (int64, error) {
 		}
 		w.run = span{s.src, s.off, 0}
 	}
-	w.enterRange(i, len(w.obj)+int(w.run.n), s.n)
+	w.enter(i, w.out.size()+w.run.n, s.n)
 	w.run.n += s.n
 	return s.n, nil
 }
 
 // copyRun copies the chunks that wait to be.
 func (w *shardWriter) copyRun() error {
-	if w.run.n == 0 {
-		return nil
-	}
-	n := len(w.obj)
-	w.obj = slices.Grow(w.obj, int(w.run.n))[:n+int(w.run.n)]
-	err := w.run.read(w.obj[n:], 0)
+	run := w.run
 	w.run = span{}
-	return err
+	return w.out.copy(run)
 }
 
-// enter puts chunk i, which lies from byte off of the object to its end, into the index.
-func (w *shardWriter) enter(i int64, off int) {
-	if n := len(w.obj) - off; n > 0 {
-		w.enterRange(i, off, int64(n))
-	}
-}
-
-func (w *shardWriter) enterRange(i int64, off int, n int64) {
+// enter puts chunk i, of n bytes from byte off of the object on, into the index.
+func (w *shardWriter) enter(i, off, n int64) {
 	w.index.entries[i] = indexEntry{uint64(off - w.start), uint64(n)}
-	w.stored = true
 }
 
-// finish writes the index.
-func (w *shardWriter) finish(r *indexReader) ([]byte, error) {
-	if !r.atStart {
-		return r.encode(w.obj, w.index)
+// finish writes what is still to be written, and the index.
+func (w *shardWriter) finish() error {
+	if err := w.copyRun(); err != nil || !w.stored {
+		return err
 	}
+	r := w.reader
 	mem := getBuffer(r.codecs.encoded.size)
 	defer mem.release()
 	index, err := r.encode(mem.b[:0], w.index)
-	copy(w.obj[w.start:], index)
-	return w.obj, err
+	switch {
+	case err != nil:
+		return err
+	case r.atStart:
+		return w.out.writeAt(index, w.start)
+	}
+	return w.out.write(index)
 }
 
-// begin begins a shard of no chunks behind dst.
-func (r *indexReader) begin(dst []byte) *shardWriter {
-	w := &shardWriter{obj: dst, start: len(dst), index: &Index{entries: make([]indexEntry, r.n)}}
-	for i := range w.index.entries {
-		w.index.entries[i] = indexEntry{^uint64(0), ^uint64(0)}
+// empty is an index of no chunks.
+func (r *indexReader) empty() *Index {
+	x := &Index{entries: make([]indexEntry, r.n)}
+	for i := range x.entries {
+		x.entries[i] = indexEntry{^uint64(0), ^uint64(0)}
 	}
-	if r.atStart {
-		w.obj = append(w.obj, make([]byte, r.codecs.encoded.size)...)
-	}
-	return w
+	return x
 }
 
 // encode appends an encoded index.

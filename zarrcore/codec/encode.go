@@ -89,7 +89,7 @@ func (p *pipeline) encode(dst, chunk []byte) ([]byte, error) {
 		held.release()
 		in, held = out, next
 	}
-	out, err := p.encs[last].enc.encode(slices.Grow(dst, p.room()), in)
+	out, err := p.encs[last].enc.encode(slices.Grow(dst, int(p.room())), in)
 	if err != nil {
 		return dst, p.encs[last].failed(err)
 	}
@@ -97,11 +97,11 @@ func (p *pipeline) encode(dst, chunk []byte) ([]byte, error) {
 }
 
 // room is how much memory an encoded chunk is given at first, so that most encoders need no more.
-func (p *pipeline) room() int {
+func (p *pipeline) room() int64 {
 	if p.encoded.size != unknown {
-		return int(p.encoded.size)
+		return p.encoded.size
 	}
-	return int(min(p.encoded.limit, p.size+p.size/32+256))
+	return min(p.encoded.limit, p.size+p.size/32+256)
 }
 
 func (s *step) failed(err error) error { return fmt.Errorf("codec %q: encoding: %w", s.name, err) }
@@ -124,6 +124,9 @@ func (c *Chain) writableIndexes() error {
 	}
 	return nil
 }
+
+// EncodedBytes is how much memory EncodeChunk needs for what it appends: few chunks need more.
+func (c *Chain) EncodedBytes() int64 { return c.chunk.room() }
 
 // EncodeChunk appends the encoding of a chunk, ChunkBytes bytes in C order and in the array's byte
 // order, to dst. It does not change the chunk. Where the chain is Sharded, the result is for

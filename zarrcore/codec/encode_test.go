@@ -28,11 +28,49 @@ func encodeObject(c *Chain, a *meta.Array, whole []byte, elide bool) ([]byte, bo
 	if err != nil {
 		return nil, false, err
 	}
-	return c.Assemble(nil, nil, pieces)
+	return assemble(c, nil, pieces)
 }
 
-func encodePieces(c *Chain, a *meta.Array, whole []byte, elide bool) ([]Piece, error) {
-	var pieces []Piece
+// A piece is one encoded chunk of an object; without data it is all fill value.
+type piece struct {
+	inner int64
+	data  []byte
+}
+
+// an assembler is a Chain, or a Vlen.
+type assembler interface {
+	Compare(a, b int64) int
+	Assemble(Sink, Source, []int64, func() ([]byte, error)) (bool, error)
+}
+
+// assemble makes an object of chunks in any order, and of what is left of old.
+func assemble(c assembler, old Source, pieces []piece) ([]byte, bool, error) {
+	pieces = slices.SortedFunc(slices.Values(pieces), func(a, b piece) int { return c.Compare(a.inner, b.inner) })
+	var inner []int64
+	for _, p := range pieces {
+		inner = append(inner, p.inner)
+	}
+	var object collected
+	empty, err := c.Assemble(&object, old, inner, func() ([]byte, error) {
+		data := pieces[0].data
+		pieces = pieces[1:]
+		return data, nil
+	})
+	return object, empty, err
+}
+
+// collected is an object whose parts were collected.
+type collected []byte
+
+func (c *collected) Write(p []byte) (int, error) {
+	*c = append(*c, p...)
+	return len(p), nil
+}
+
+func (c *collected) WriteAt(p []byte, off int64) (int, error) { return copy((*c)[off:], p), nil }
+
+func encodePieces(c *Chain, a *meta.Array, whole []byte, elide bool) ([]piece, error) {
+	var pieces []piece
 	gather := newGather(a.Chunk, c.Chunk(), a.Type.Size)
 	stride := strides(a.Chunk, a.Type.Size)
 	counts := make([]int64, len(a.Chunk))
@@ -49,7 +87,7 @@ func encodePieces(c *Chain, a *meta.Array, whole []byte, elide bool) ([]Piece, e
 		chunk := make([]byte, c.ChunkBytes())
 		gather.run(chunk, whole[off:])
 		if elide && repeats(chunk, a.Fill) {
-			pieces = append(pieces, Piece{Inner: i})
+			pieces = append(pieces, piece{inner: i})
 			continue
 		}
 		before := bytes.Clone(chunk)
@@ -60,7 +98,7 @@ func encodePieces(c *Chain, a *meta.Array, whole []byte, elide bool) ([]Piece, e
 		if !bytes.Equal(before, chunk) {
 			return nil, errors.New("the chunk was changed")
 		}
-		pieces = append(pieces, Piece{i, data})
+		pieces = append(pieces, piece{i, data})
 	}
 	return pieces, nil
 }
@@ -140,19 +178,19 @@ func TestAssemble(t *testing.T) {
 			continue
 		}
 		for i, p := range pieces {
-			for _, data := range [][]byte{p.Data, nil} {
-				got, empty, err := chain.Assemble([]byte("head"), object, []Piece{{p.Inner, data}})
-				if err != nil || !bytes.HasPrefix(got, []byte("head")) {
+			for _, data := range [][]byte{p.data, nil} {
+				got, empty, err := assemble(chain, object, []piece{{p.inner, data}})
+				if err != nil {
 					t.Fatalf("%s: chunk %d: %v", name, i, err)
 				}
-				checkKept(t, name, chain, object, memory(got[4:]), p.Inner, data, empty)
+				checkKept(t, name, chain, object, memory(got), p.inner, data, empty)
 			}
 		}
-		var all []Piece
+		var all []piece
 		for i := range pieces {
-			all = append(all, Piece{Inner: int64(i)})
+			all = append(all, piece{inner: int64(i)})
 		}
-		if got, empty, err := chain.Assemble(nil, object, all); err != nil || !empty || len(got) > 0 {
+		if got, empty, err := assemble(chain, object, all); err != nil || !empty || len(got) > 0 {
 			t.Errorf("%s: without a chunk: %d bytes, empty %v, %v", name, len(got), empty, err)
 		}
 	}
@@ -194,9 +232,9 @@ func find(c *Chain, src Source, inner int64) ([]byte, error) {
 
 func TestAssembleMisuse(t *testing.T) {
 	c := mustBind(t, `"uint8"`, []int64{4}, `["bytes"]`)
-	for _, pieces := range [][]Piece{{{Inner: 1}}, {{Inner: -1}}, {{Inner: 0}, {Inner: 0}}} {
-		if _, _, err := c.Assemble(nil, nil, pieces); err == nil {
-			t.Errorf("%v: no error", pieces)
+	for _, inner := range [][]int64{{1}, {-1}, {0, 0}} {
+		if _, err := c.Assemble(nil, nil, inner, nil); err == nil {
+			t.Errorf("%v: no error", inner)
 		}
 	}
 	if _, err := c.EncodeChunk(nil, make([]byte, 3)); err == nil {
@@ -377,5 +415,83 @@ func TestEncodeConcurrently(t *testing.T) {
 			})
 		}
 		all.Wait()
+	}
+}
+
+// parts is an object, and how long the parts were in which it came.
+type parts struct {
+	collected
+	lengths []int
+}
+
+func (p *parts) Write(b []byte) (int, error) {
+	p.lengths = append(p.lengths, len(b))
+	return p.collected.Write(b)
+}
+
+// TestAssembleInParts: of a large shard one part at a time is held, also where its chunks are copied
+// from the stored one, and where its index comes first.
+func TestAssembleInParts(t *testing.T) {
+	const chunk = 3 << 20
+	shards := `{"name":"sharding_indexed","configuration":{"chunk_shape":[%d],"codecs":[%s],` +
+		`"index_codecs":["bytes","crc32c"],"index_location":%q}}`
+	for _, where := range []string{"start", "end"} {
+		inner := fmt.Sprintf(shards, chunk, `"bytes"`, where)
+		c := mustBind(t, `"uint8"`, []int64{4 * chunk}, "["+fmt.Sprintf(shards, 2*chunk, inner, where)+"]")
+		data := func(i int64) []byte { return bytes.Repeat([]byte{byte(i), 7, byte(i >> 8)}, chunk/3) }
+		var old Source
+		want := make([][]byte, 4)
+		for _, numbers := range [][]int64{{0, 1, 2, 3}, {1}, {0, 3}} {
+			var object parts
+			next := numbers
+			empty, err := c.Assemble(&object, old, numbers, func() ([]byte, error) {
+				n := next[0]
+				next = next[1:]
+				want[n] = data(n + int64(len(numbers)))
+				return want[n], nil
+			})
+			if err != nil || empty {
+				t.Fatalf("empty %v, %v", empty, err)
+			}
+			last := len(object.lengths) - 1
+			if last != 3 || slices.ContainsFunc(object.lengths[:last], func(n int) bool { return n != partBytes }) {
+				t.Errorf("parts of %v bytes, expected %d but for the last", object.lengths, partBytes)
+			}
+			old = memory(object.collected)
+			for i := range want {
+				got := make([]byte, chunk)
+				if err := c.Decode(got, old, int64(i)); err != nil || !bytes.Equal(got, want[i]) {
+					t.Errorf("chunk %d: %v, or not its bytes", i, err)
+				}
+			}
+		}
+	}
+}
+
+// full is a Sink that takes n bytes.
+type full int
+
+func (f *full) Write(p []byte) (int, error) {
+	if *f -= full(len(p)); *f < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+func (f *full) WriteAt([]byte, int64) (int, error) { return 0, errFull }
+
+var errFull = errors.New("the disk is full")
+
+// TestAssembleFull: what the object is written to fails with its own error, wherever it does.
+func TestAssembleFull(t *testing.T) {
+	for _, where := range []string{"start", "end"} {
+		c := mustBind(t, `"uint8"`, []int64{9 << 20}, fmt.Sprintf(`[{"name":"sharding_indexed","configuration":{
+			"chunk_shape":[3145728],"codecs":["bytes"],"index_codecs":["bytes"],"index_location":%q}}]`, where))
+		for _, room := range []full{0, partBytes, 2 * partBytes, 9 << 20} {
+			next := func() ([]byte, error) { return make([]byte, 3<<20), nil }
+			if _, err := c.Assemble(&room, nil, []int64{0, 1, 2}, next); err != errFull {
+				t.Errorf("expected %q, found %v", errFull, err)
+			}
+		}
 	}
 }

@@ -157,20 +157,32 @@ func (w *wholeShard) encode(dst, src []byte) ([]byte, error) {
 	defer mem.release()
 	chunk := mem.b[:w.chunks.size]
 	at := make([]int64, len(w.counts))
-	shard := w.index.begin(dst)
+	index, out := w.index.empty(), dst
+	if w.index.atStart {
+		out = append(out, make([]byte, w.index.codecs.encoded.size)...)
+	}
 	for i := range w.index.n {
 		w.gather.run(chunk, src[w.offset(at):])
 		if !repeats(chunk, w.fill) {
-			off := len(shard.obj)
+			off := len(out)
 			var err error
-			if shard.obj, err = w.chunks.encode(shard.obj, chunk); err != nil {
+			if out, err = w.chunks.encode(out, chunk); err != nil {
 				return dst, fmt.Errorf("chunk %v of the shard: %w", at, err)
 			}
-			shard.enter(i, off)
+			if n := len(out) - off; n > 0 {
+				index.entries[i] = indexEntry{uint64(off - len(dst)), uint64(n)}
+			}
 		}
 		advance(at, w.counts)
 	}
-	return shard.finish(w.index)
+	if !w.index.atStart {
+		return w.index.encode(out, index)
+	}
+	room := getBuffer(w.index.codecs.encoded.size)
+	defer room.release()
+	encoded, err := w.index.encode(room.b[:0], index)
+	copy(out[len(dst):], encoded)
+	return out, err
 }
 
 // repeats reports whether b is one element over and over; no element is never that.

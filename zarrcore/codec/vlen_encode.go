@@ -76,7 +76,12 @@ func withinLimit(n int, limit int64, err error) error {
 	return err
 }
 
-// Assemble appends an object to dst, as Chain.Assemble does.
-func (r *Vlen) Assemble(dst []byte, old Source, pieces []Piece) (obj []byte, empty bool, err error) {
-	return r.levels.Assemble(dst, old, pieces)
+// Compare orders chunks as Chain.Compare does.
+func (r *Vlen) Compare(a, b int64) int { return r.levels.Compare(a, b) }
+
+// Assemble writes an object to dst, as Chain.Assemble does.
+func (r *Vlen) Assemble(
+	dst Sink, old Source, inner []int64, next func() ([]byte, error),
+) (empty bool, err error) {
+	return r.levels.Assemble(dst, old, inner, next)
 }

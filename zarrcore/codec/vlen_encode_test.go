@@ -26,7 +26,7 @@ func goldenVlen(t *testing.T) (docs []*meta.Array, names []string, objects [][]b
 
 // encodeVlenObject decodes all chunks of an object, and makes another object of what they hold.
 func encodeVlenObject(r *Vlen, object []byte) ([]byte, error) {
-	var pieces []Piece
+	var pieces []piece
 	for inner := range r.PerObject() {
 		e, err := r.Decode(memory(object), inner, 1<<20)
 		if errors.Is(err, ErrEmpty) {
@@ -44,9 +44,9 @@ func encodeVlenObject(r *Vlen, object []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		pieces = append(pieces, Piece{Inner: inner, Data: data})
+		pieces = append(pieces, piece{inner, data})
 	}
-	object, _, err := r.Assemble(nil, nil, pieces)
+	object, _, err := assemble(r, nil, pieces)
 	return object, err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
 	"github.com/zarrfs/zarrfs/zarrcore/durable"
 	"github.com/zarrfs/zarrfs/zarrcore/pieces"
@@ -31,7 +32,8 @@ type Options struct {
 	Shared  *pieces.Shared
 	Bands   *band.Pool
 	Dirty   *dirty.Pool
-	Durable *durable.Dirs // what an fsync has yet to sync
+	Durable *durable.Dirs    // what an fsync has yet to sync
+	Room    *chunk.Semaphore // of the memory in which objects are encoded
 
 	Workers    int    // decodes, and encodes, at once
 	KeepFill   bool   // store chunks that hold nothing but fill value, too

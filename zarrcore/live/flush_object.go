@@ -16,7 +16,7 @@ func (s *storer) writer() *batch.Writer {
 	of := &s.h.of
 	return &batch.Writer{
 		Source: s, Home: s.home, Path: s.path, Store: of.Store, Durable: of.Durable,
-		Count: of.Shared.Count, Workers: of.Workers,
+		Count: of.Shared.Count, Workers: of.Workers, Room: of.Room,
 		ChunkBytes: s.live.Load().gen.Objects.ChunkBytes(),
 	}
 }

@@ -45,9 +45,19 @@ func array(t *testing.T) (Array, *codec.Chain, object.Opener) {
 	}, chain, opener
 }
 
-// TestMake: dirty bytes of an object lie over the stored ones, and over fill value where nothing is
+// collected is an object whose parts were collected.
+type collected []byte
+
+func (c *collected) Write(p []byte) (int, error) {
+	*c = append(*c, p...)
+	return len(p), nil
+}
+
+func (c *collected) WriteAt(p []byte, off int64) (int, error) { return copy((*c)[off:], p), nil }
+
+// TestWrite: dirty bytes of an object lie over the stored ones, and over fill value where nothing is
 // stored or what is stored was cut.
-func TestMake(t *testing.T) {
+func TestWrite(t *testing.T) {
 	tests := []struct {
 		name   string
 		stored []byte // nil: nothing
@@ -82,11 +92,20 @@ func TestMake(t *testing.T) {
 			if o.Covers(true) {
 				t.Error("a part of an object covers all of it")
 			}
-			made, same, err := o.Make(stored(t, opener, c.stored))
-			if err != nil || same != c.same || !bytes.Equal(made, c.want) {
-				t.Errorf("object %v, same %v, %v; expected %v, %v", made, same, err, c.want, c.same)
+			plan := o.Over(stored(t, opener, c.stored))
+			if plan.Same() != c.same {
+				t.Errorf("same %v, expected %v", plan.Same(), c.same)
 			}
-			o.Free()
+			for range 2 { // it may be written again
+				var made collected
+				empty, err := plan.Write(&made)
+				if err != nil || empty != (c.want == nil) || !bytes.Equal(made, c.want) {
+					t.Errorf("object %v, empty %v, %v; expected %v", made, empty, err, c.want)
+				}
+			}
+			if used, _ := a.Memory.Used(); used > 0 {
+				t.Errorf("%d bytes are still in use", used)
+			}
 		})
 	}
 }

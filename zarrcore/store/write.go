@@ -30,7 +30,11 @@ func (c If) Conflict(exists bool, version string) error {
 type Staged struct {
 	key    string
 	object StagedObject // nil once ended
+	size   int64
 }
+
+// Size is how many bytes the object has.
+func (st *Staged) Size() int64 { return st.size }
 
 // Writable reports whether the store can be changed: whether the backend can write at all, and may
 // as things are.
@@ -59,33 +63,37 @@ func (s *Store) StageParts(
 		return nil, annotate("write", key, err)
 	}
 	var failed error
+	var size int64
 	o, err := w.Stage(ctx, rel, func(dst Parts) error {
-		failed = write(namedParts{dst, key})
+		named := namedParts{dst, key, 0}
+		failed, size = write(&named), named.size
 		return failed
 	})
 	switch {
 	case err == nil:
-		return &Staged{key: key, object: o}, nil
+		return &Staged{key: key, object: o, size: size}, nil
 	case failed != nil:
 		return nil, failed
 	}
 	return nil, annotate("write", key, err)
 }
 
-// namedParts is Parts whose errors name the key.
+// namedParts is Parts whose errors name the key. It counts the bytes.
 type namedParts struct {
 	Parts
-	key string
+	key  string
+	size int64
 }
 
 // Write is that of Parts.
-func (p namedParts) Write(b []byte) (int, error) {
+func (p *namedParts) Write(b []byte) (int, error) {
 	n, err := p.Parts.Write(b)
+	p.size += int64(n)
 	return n, annotate("write", p.key, err)
 }
 
 // WriteAt is that of Parts.
-func (p namedParts) WriteAt(b []byte, off int64) (int, error) {
+func (p *namedParts) WriteAt(b []byte, off int64) (int, error) {
 	n, err := p.Parts.WriteAt(b, off)
 	return n, annotate("write", p.key, err)
 }

@@ -36,13 +36,7 @@ func (w *writer) prepare(ctx context.Context, j *job) (err error) {
 		return err
 	}
 	defer done()
-	object, err := w.object(j, old)
-	if err != nil || object == nil {
-		return err
-	}
-	t.Count.Stored.Add(int64(len(object)))
-	j.staged, err = w.v.home.Store.Stage(ctx, j.key, object)
-	return err
+	return w.stage(ctx, j, old)
 }
 
 // keeps reports whether an object has rows before those that are written.
@@ -66,34 +60,72 @@ func (w *writer) open(ctx context.Context, key string) (*object.Reader, store.If
 	return w.v.a.opener().Wrap(obj, key), store.If{Version: obj.Info().Version}, nil
 }
 
-// object encodes an object; nil if it is to be deleted, or stays as it is. Other chunks of a shard
-// stay as they are, byte for byte.
-func (w *writer) object(j *job, old *object.Reader) ([]byte, error) {
-	var pieces []codec.Piece
-	chain, failed := w.v.chains.OfShape(w.after.objects.ShapeAt(j.number))
-	relaid := w.relays(j.number)
-	w.after.objects.EachChunk(j.number, func(n, inner int64) {
-		if failed != nil || !relaid && w.untouched(n) {
-			return
-		}
-		piece := codec.Piece{Inner: inner}
-		if n < w.after.grid.Chunks() { // otherwise it is behind the end
-			piece.Data, failed = w.chunk(chain, n, inner, old)
-		}
-		pieces = append(pieces, piece)
+// errEmpty says that the object is to be deleted.
+var errEmpty = errors.New("nothing is left of the object")
+
+// stage encodes and stages an object, unless it is to be deleted, or stays as it is.
+func (w *writer) stage(ctx context.Context, j *job, old *object.Reader) error {
+	chunks := w.touched(j.number)
+	if j.same = len(chunks) == 0; j.same {
+		return nil
+	}
+	staged, err := w.v.home.Store.StageParts(ctx, j.key, func(dst store.Parts) error {
+		return w.write(dst, j, old, chunks)
 	})
-	if j.same = len(pieces) == 0; failed != nil || j.same {
-		return nil, failed
+	switch {
+	case errors.Is(err, errEmpty):
+		return nil
+	case err != nil:
+		return err
+	}
+	j.staged = staged
+	w.v.a.t.Count.Stored.Add(staged.Size())
+	return nil
+}
+
+// A touched chunk has a number in the array, and one in its object.
+type touched struct{ number, inner int64 }
+
+// touched returns the chunks of an object that are to be encoded.
+func (w *writer) touched(object int64) (chunks []touched) {
+	relaid := w.relays(object)
+	w.after.objects.EachChunk(object, func(n, inner int64) {
+		if relaid || !w.untouched(n) {
+			chunks = append(chunks, touched{n, inner})
+		}
+	})
+	return chunks
+}
+
+// write writes an object with these chunks. Other chunks of a shard stay as they are, byte for byte.
+func (w *writer) write(
+	dst codec.Sink, j *job, old *object.Reader, chunks []touched,
+) error {
+	chain, err := w.v.chains.OfShape(w.after.objects.ShapeAt(j.number))
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(chunks, func(a, b touched) int { return chain.Compare(a.inner, b.inner) })
+	inner := make([]int64, len(chunks))
+	for i, c := range chunks {
+		inner[i] = c.inner
 	}
 	var src codec.Source
-	if old != nil && !relaid {
+	if old != nil && !w.relays(j.number) {
 		src = old
 	}
-	object, empty, err := chain.Assemble(nil, src, pieces)
-	if err != nil || empty {
-		return nil, err
+	empty, err := chain.Assemble(dst, src, inner, func() ([]byte, error) {
+		c := chunks[0]
+		chunks = chunks[1:]
+		if c.number >= w.after.grid.Chunks() { // it is behind the end
+			return nil, nil
+		}
+		return w.chunk(chain, c.number, c.inner, old)
+	})
+	if empty {
+		err = errEmpty
 	}
-	return object, nil
+	return err
 }
 
 // untouched reports whether all rows of a chunk stay.
