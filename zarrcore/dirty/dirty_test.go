@@ -170,17 +170,20 @@ func (m *model) check(t *testing.T, s *Set, n int64, seed uint64, step int) {
 	}
 }
 
-// open looks at the memory of a frozen chunk, and fills its gaps.
+// open looks at the dirty bytes of a frozen chunk, over zeros and where they are.
 func (m *model) open(t *testing.T, f *Frozen, again bool) {
 	size := m.size[f.Number]
+	over := make([]byte, size)
+	if err := f.CopyTo(over); err != nil {
+		t.Fatal(err)
+	}
 	buf, err := f.Open(size)
 	if err != nil || int64(len(buf)) != size {
 		t.Fatalf("%d bytes, expected %d, %v", len(buf), size, err)
 	}
-	f.Gaps(size, func(lo, hi int64) { clear(buf[lo:hi]) })
 	for i, want := range m.frozen[f.Number][:size] {
-		if byte(max(want, 0)) != buf[i] {
-			t.Fatalf("frozen chunk %d byte %d: %d, expected %d", f.Number, i, buf[i], want)
+		if byte(max(want, 0)) != over[i] || want >= 0 && byte(want) != buf[i] {
+			t.Fatalf("frozen chunk %d byte %d: %d and %d, expected %d", f.Number, i, over[i], buf[i], want)
 		}
 	}
 	f.Close()
@@ -240,6 +243,37 @@ func TestAnyOrderInBoundedMemory(t *testing.T) {
 			}
 		}
 		f.Stored()
+	}
+}
+
+// TestOpenedFromScratch: a chunk that is in scratch as a whole is not written there again once it
+// was opened.
+func TestOpenedFromScratch(t *testing.T) {
+	const size = 1000
+	p := NewPool(size, &folder{dir: t.TempDir(), limit: 3 * size})
+	s := p.NewSet()
+	for n := range int64(3) { // the last one stays in memory
+		if _, err := s.Write(n, size, 0, bytes.Repeat([]byte{byte(n)}, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		for n := range int64(2) {
+			f, err := s.Freeze(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if buf, err := f.Open(size); err != nil || buf[size-1] != byte(n) {
+				t.Fatalf("chunk %d: %v, or not its bytes", n, err)
+			}
+			f.Close()
+			if err := f.Thaw(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if u := p.Usage(); u.Spilled != 3*size {
+		t.Errorf("%d bytes written to scratch, expected %d", u.Spilled, 3*size)
 	}
 }
 

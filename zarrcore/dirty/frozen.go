@@ -5,6 +5,7 @@ package dirty
 type Frozen struct {
 	Number int64 // of the chunk
 	pc     *piece
+	stays  bool // all of it was in scratch when it was opened, and stays there
 }
 
 // Freeze freezes the dirty bytes of a chunk; nil if there are none. A chunk is
@@ -32,8 +33,7 @@ func (s *Set) Freeze(chunk int64) (*Frozen, error) {
 // Covered returns how many bytes of the chunk are dirty.
 func (f *Frozen) Covered() int64 { return f.pc.all.count }
 
-// Open returns the memory of the chunk, which has size bytes now, with all its
-// dirty bytes. What is not dirty of it, as Gaps tells, is the caller's to fill,
+// Open returns the memory of the chunk, which has size bytes now, all of them dirty,
 // until Close.
 func (f *Frozen) Open(size int64) ([]byte, error) {
 	p := f.pc.set.pool
@@ -44,7 +44,21 @@ func (f *Frozen) Open(size int64) ([]byte, error) {
 	if err := f.pc.holdAll(size); err != nil {
 		return nil, err
 	}
+	f.stays = f.pc.here.count == 0
 	return f.pc.mem[:size], f.pc.restore()
+}
+
+// CopyTo copies what is dirty of the chunk over dst, which is the chunk without it.
+func (f *Frozen) CopyTo(dst []byte) (err error) {
+	p := f.pc.set.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f.pc.all.walk(0, int64(len(dst)), func(lo, hi int64) {
+		if err == nil {
+			err = f.pc.copy(dst[lo:hi], lo)
+		}
+	}, nil)
+	return err
 }
 
 // restore reads what is in scratch alone back into memory.
@@ -68,16 +82,16 @@ func (pc *piece) restore() (err error) {
 // Dirty calls visit for each dirty stretch of bytes [lo, hi) of the chunk.
 func (f *Frozen) Dirty(lo, hi int64, visit func(lo, hi int64)) { f.pc.all.walk(lo, hi, visit, nil) }
 
-// Gaps calls gap for each stretch of the chunk's first size bytes that is not
-// dirty.
-func (f *Frozen) Gaps(size int64, gap func(lo, hi int64)) { f.pc.all.walk(0, size, nil, gap) }
-
 // Close ends the use of the memory that Open returned. The dirty bytes are kept.
 func (f *Frozen) Close() {
 	p := f.pc.set.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f.pc.busy = false
+	if f.stays {
+		f.pc.letGo() // nothing has to be written to scratch again
+		return
+	}
 	if f.pc.mem != nil && f.pc.elem == nil {
 		f.pc.elem = p.recent.PushFront(f.pc)
 	}

@@ -92,44 +92,31 @@ func (p *Plan) encode(c changed, lent *buffers) *piece {
 // chunk returns the bytes of a chunk, in memory that the piece has.
 func (p *Plan) chunk(made *piece, c changed) ([]byte, error) {
 	size := p.of.Grid.BytesOf(c.number)
-	if c.dirty == nil {
-		chunk := p.of.Memory.Get(size)
-		made.freeChunk = func() { p.of.Memory.Put(chunk) }
-		return chunk, p.base(chunk, c, p.old)
+	if c.dirty != nil && c.dirty.Covered() >= size {
+		made.freeChunk = c.dirty.Close
+		return c.dirty.Open(size)
 	}
-	made.freeChunk = c.dirty.Close
-	chunk, err := c.dirty.Open(size)
-	if err == nil && c.dirty.Covered() < size {
-		err = p.fillGaps(chunk, c)
+	chunk := p.of.Memory.Get(size)
+	made.freeChunk = func() { p.of.Memory.Put(chunk) }
+	err := p.base(chunk, c)
+	if err == nil && c.dirty != nil {
+		err = c.dirty.CopyTo(chunk)
 	}
 	return chunk, err
 }
 
-// fillGaps completes a chunk that is dirty in part.
-func (p *Plan) fillGaps(chunk []byte, c changed) error {
-	size := int64(len(chunk))
-	base := p.of.Memory.Get(size)
-	defer p.of.Memory.Put(base)
-	old := p.old
-	if c.dirty.Covered() >= p.of.Objects.BytesGrown(c.number) {
-		old = nil // only padding is missing
-	}
-	err := p.base(base, c, old)
-	c.dirty.Gaps(size, func(lo, hi int64) { copy(chunk[lo:hi], base[lo:hi]) })
-	return err
-}
-
 // base fills dst with a chunk as it is stored. What is cut of it is fill value.
-func (p *Plan) base(dst []byte, c changed, old *object.Reader) error {
+func (p *Plan) base(dst []byte, c changed) error {
 	o := p.of
 	cut := o.CutIn(c.number)
-	if old == nil || cut == 0 {
+	isPadding := c.dirty != nil && c.dirty.Covered() >= o.Objects.BytesGrown(c.number) // all else
+	if p.old == nil || cut == 0 || isPadding {
 		layout.Repeat(dst, o.Element)
 		return nil
 	}
 	o.Count.Chunks.Add(1)
 	o.Count.Bytes.Add(int64(len(dst)))
-	err := old.Decode(dst, c.inner)
+	err := p.old.Decode(dst, c.inner)
 	if object.IsMissing(err) {
 		cut, err = 0, nil
 	}
