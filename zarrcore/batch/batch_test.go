@@ -7,7 +7,9 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -20,6 +22,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
 // plainBytes is an array of 4 objects of 4 bytes, whose fill value is 9.
@@ -85,7 +88,13 @@ func (s *source) End(j *Job) {
 // its source and store.
 func dirtied(t *testing.T) (*Writer, *source, *store.Store) {
 	t.Helper()
-	st := store.New(memstore.New(), "s")
+	return dirtiedIn(t, memstore.New())
+}
+
+// dirtiedIn is dirtied in a store of that driver.
+func dirtiedIn(t *testing.T, d store.Driver) (*Writer, *source, *store.Store) {
+	t.Helper()
+	st := store.New(d, "s")
 	ctx := t.Context()
 	if err := st.Put(ctx, "a/zarr.json", []byte(plainBytes)); err != nil {
 		t.Fatal(err)
@@ -146,6 +155,34 @@ func TestWrite(t *testing.T) {
 	if !s.dirty.Empty() || len(s.ended) != 4 {
 		t.Errorf("%d bytes are still dirty, and %d of 4 objects have ended",
 			s.dirty.Bytes(), len(s.ended))
+	}
+}
+
+// TestLargeObjects: objects that use all memory for encoding are made one after the other, and
+// others at once.
+func TestLargeObjects(t *testing.T) {
+	for _, c := range []struct{ room, atOnce int64 }{{1, 1}, {7, 1}, {1 << 20, 2}} {
+		var now, most atomic.Int64
+		w, s, _ := dirtiedIn(t, storetest.Faulty(memstore.New(), storetest.InjectorFunc(
+			func(op storetest.Op) (none storetest.Fault) {
+				if op.Kind != storetest.OpStage || op.Key == "a/zarr.json" {
+					return none
+				}
+				now.Add(1)
+				defer now.Add(-1)
+				for range 100 { // the other one may come
+					most.Store(max(most.Load(), now.Load()))
+					time.Sleep(time.Millisecond)
+				}
+				return none
+			})))
+		w.Room = chunk.NewSemaphore(c.room) // an object takes 8 bytes
+		if err := w.Write(t.Context(), []int64{0, 1}); err != nil || len(s.ended) != 2 {
+			t.Errorf("%v, %d of 2 objects have ended", err, len(s.ended))
+		}
+		if most.Load() != c.atOnce {
+			t.Errorf("with %d bytes: %d objects at once, expected %d", c.room, most.Load(), c.atOnce)
+		}
 	}
 }
 

@@ -21,10 +21,10 @@ const plainBytes = `{"zarr_format": 3, "node_type": "array", "shape": [8], "data
 	"chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
 	"fill_value": 9, "codecs": [{"name": "bytes"}]}`
 
-// array returns that array, and what opens its objects.
-func array(t *testing.T) (Array, *codec.Chain, object.Opener) {
+// arrayOf returns the array of a document, and what opens its objects.
+func arrayOf(t *testing.T, doc string) (Array, *codec.Chain, object.Opener) {
 	t.Helper()
-	m, err := meta.ParseArray(3, map[string][]byte{meta.NameV3: []byte(plainBytes)})
+	m, err := meta.ParseArray(3, map[string][]byte{meta.NameV3: []byte(doc)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func array(t *testing.T) (Array, *codec.Chain, object.Opener) {
 		Fill: m.Fill, Shared: object.NewShared(mem)}
 	return Array{
 		Objects: objects, Grid: objects.ChunkGrid(), Element: m.Fill, Fill: object.NewFill(m.Fill),
-		Plain: true, Memory: mem, Count: new(object.Counters),
+		Plain: chain.Plain() && !chain.Sharded(), Memory: mem, Count: new(object.Counters),
 	}, chain, opener
 }
 
@@ -76,7 +76,7 @@ func TestWrite(t *testing.T) {
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
-			a, chain, opener := array(t)
+			a, chain, opener := arrayOf(t, plainBytes)
 			o := &Object{Array: a, Chain: chain, CutIn: func(int64) int64 { return c.cut }}
 			set := dirty.NewPool(1<<20, band.NewScratch(t.TempDir(), 1<<20)).NewSet()
 			if c.dirty != nil {
