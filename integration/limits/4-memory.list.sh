@@ -126,6 +126,30 @@ check 'The same under the least ulimit -v that a mount accepts' \
 	(ulimit -v \$limit; exec zarrfs mount s.zarr mnt) && break
 done; echo \$limit")
 
+# large FLAGS prints the commands that write 480 MB into an array made with these flags, and
+# change them.
+large() {
+	cat <<END
+mkdir mnt; zarrfs create s.zarr a --shape 480,1000000 --dtype u1 $1
+mkdir \$group; echo 256M > \$group/\$limit
+head -c 480000000 /dev/urandom > a.raw
+(echo \$BASHPID > \$group/cgroup.procs; exec zarrfs mount s.zarr mnt)
+dd if=a.raw of=mnt/a.raw bs=1M conv=notrunc,fsync status=none
+for i in \$(seq 40); do
+	echo change \$i | tee >(dd of=a.raw bs=1 seek=\$((i * 11000000)) conv=notrunc status=none) |
+		dd of=mnt/a.raw bs=1 seek=\$((i * 11000000)) conv=notrunc status=none
+done
+sync mnt; grep VmHWM /proc/\$(grep pid mnt/.zarrfs/status.json | tr -dc 0-9)/status
+zarrfs umount mnt && zarrfs cat --view raw s.zarr a | cmp - a.raw && echo equal
+END
+}
+
+check 'In 256 MiB, by default: shards of 100 MB are written' \
+	'^ *equal' root group < <(large '--chunks 10,1000000 --shards 100,1000000')
+
+check 'In 256 MiB, by default: chunks of 60 MB are written' \
+	'^ *equal' root group < <(large '--chunks 60,1000000')
+
 check 'In 256 MiB, by default: chunks of one element, for 64 readers and 4 writers at random' \
 	'^ok ' root group go <<'END'
 cd $PROJECT

@@ -33,8 +33,8 @@ func (c *Chain) Compare(a, b int64) int {
 
 // Assemble writes an object to dst: the chunks inner, in the order of Compare, each at most once,
 // and of a shard every other chunk of old, byte for byte. next returns those chunks one by one, as
-// EncodeChunk made them, and keeps each until it is called again; nil is a chunk of fill value,
-// which is not stored. old is nil where no object is stored. empty says that no chunk is left:
+// EncodeChunk made them. It keeps each until it is called again. A chunk that is nil is all fill
+// value, and is not stored. old is nil where no object is stored. empty says that no chunk is left:
 // nothing was written, and the object should be deleted. Chunks follow each other in the order of
 // the shard's index, whatever their order was in old.
 //
@@ -100,7 +100,8 @@ func (c *Chain) place(inner []int64) ([][]int64, error) {
 			list[i][l] = c.number(&c.levels[l], n)
 		}
 		if i > 0 && slices.Compare(list[i-1], list[i]) >= 0 {
-			return nil, fmt.Errorf("codec: expected chunks in rising order, found %d behind %d", n, inner[i-1])
+			return nil, fmt.Errorf("codec: expected chunks in rising order, found %d behind %d",
+				n, inner[i-1])
 		}
 	}
 	return list, nil
@@ -139,8 +140,8 @@ func (c *Chain) indexBytes() int64 {
 	return n
 }
 
-// shard writes one shard of a level, which is a chunk of outer: the next pieces, and what is left of
-// the old one, if there was any. It writes nothing if no chunk is left.
+// shard writes one shard of a level, which is a chunk of outer: the next pieces, and what is left
+// of the old one, if there was any. It writes nothing if no chunk is left.
 func (a *assembly) shard(outer *shardWriter, level int, old span) (*shardWriter, error) {
 	r := a.chain.levels[level].index
 	w := &shardWriter{out: a.out, reader: r, outer: outer, index: r.empty()}

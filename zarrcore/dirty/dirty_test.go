@@ -183,7 +183,8 @@ func (m *model) open(t *testing.T, f *Frozen, again bool) {
 	}
 	for i, want := range m.frozen[f.Number][:size] {
 		if byte(max(want, 0)) != over[i] || want >= 0 && byte(want) != buf[i] {
-			t.Fatalf("frozen chunk %d byte %d: %d and %d, expected %d", f.Number, i, over[i], buf[i], want)
+			t.Fatalf("frozen chunk %d byte %d: %d and %d, expected %d",
+				f.Number, i, over[i], buf[i], want)
 		}
 	}
 	f.Close()

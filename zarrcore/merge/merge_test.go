@@ -53,10 +53,12 @@ func (c *collected) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (c *collected) WriteAt(p []byte, off int64) (int, error) { return copy((*c)[off:], p), nil }
+func (c *collected) WriteAt(p []byte, off int64) (int, error) {
+	return copy((*c)[off:], p), nil
+}
 
-// TestWrite: dirty bytes of an object lie over the stored ones, and over fill value where nothing is
-// stored or what is stored was cut.
+// TestWrite: dirty bytes of an object lie over the stored ones, and over fill value where nothing
+// is stored or what is stored was cut.
 func TestWrite(t *testing.T) {
 	tests := []struct {
 		name   string

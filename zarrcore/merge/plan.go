@@ -152,15 +152,21 @@ type buffers struct {
 }
 
 func (b *buffers) get() []byte {
+	if buf, ok := b.take(); ok {
+		return buf
+	}
+	return b.mem.Get(b.size)
+}
+
+func (b *buffers) take() (buf []byte, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := len(b.idle) - 1
 	if last < 0 {
-		return b.mem.Get(b.size)
+		return nil, false
 	}
-	buf := b.idle[last]
-	b.idle = b.idle[:last]
-	return buf
+	buf, b.idle = b.idle[last], b.idle[:last]
+	return buf, true
 }
 
 func (b *buffers) put(buf []byte) {

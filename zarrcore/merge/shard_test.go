@@ -11,13 +11,15 @@ import (
 )
 
 // sharded is an array of one shard of 64 chunks of 16 KiB, which lie in it column by column.
-const sharded = `{"zarr_format": 3, "node_type": "array", "shape": [8, 131072], "data_type": "uint8",
+const sharded = `{"zarr_format": 3, "node_type": "array",
+	"shape": [8, 131072], "data_type": "uint8",
 	"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8, 131072]}},
 	"chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
 	"fill_value": 0, "codecs": [
 		{"name": "transpose", "configuration": {"order": [1, 0]}},
 		{"name": "sharding_indexed", "configuration": {"chunk_shape": [16384, 1],
-			"codecs": [{"name": "bytes"}, {"name": "crc32c"}], "index_codecs": [{"name": "bytes"}]}}]}`
+			"codecs": [{"name": "bytes"}, {"name": "crc32c"}],
+			"index_codecs": [{"name": "bytes"}]}}]}`
 
 // dirtyShard returns that shard with all chunks dirty, each of its number plus add.
 func dirtyShard(t *testing.T, a Array, chain *codec.Chain, add byte) *Object {
@@ -25,7 +27,8 @@ func dirtyShard(t *testing.T, a Array, chain *codec.Chain, add byte) *Object {
 	o := &Object{Array: a, Chain: chain, CutIn: func(int64) int64 { return 16 << 10 }}
 	set := dirty.NewPool(64<<10, band.NewScratch(t.TempDir(), 64<<20)).NewSet()
 	for n := range int64(64) {
-		if _, err := set.Write(n, 16<<10, 0, bytes.Repeat([]byte{byte(n) + add}, 16<<10)); err != nil {
+		content := bytes.Repeat([]byte{byte(n) + add}, 16<<10)
+		if _, err := set.Write(n, 16<<10, 0, content); err != nil {
 			t.Fatal(err)
 		}
 		f, err := set.Freeze(n)
@@ -52,7 +55,8 @@ func TestShardInBoundedMemory(t *testing.T) {
 		}
 		now, peak := a.Memory.Used()
 		if now > 0 || peak > needed || needed > 1<<20 {
-			t.Errorf("%d workers: %d bytes are in use, at most %d, expected at most %d", workers, now, peak, needed)
+			t.Errorf("%d workers: %d bytes are in use, at most %d, expected at most %d",
+				workers, now, peak, needed)
 		}
 		if first == nil {
 			first = made
@@ -70,8 +74,8 @@ func TestShardInBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestShardThatFails: where a shard cannot be written, all memory is given back, and the dirty bytes
-// can be stored once more.
+// TestShardThatFails: where a shard cannot be written, all memory is given back, and the dirty
+// bytes can be stored once more.
 func TestShardThatFails(t *testing.T) {
 	a, chain, _ := arrayOf(t, sharded)
 	o := dirtyShard(t, a, chain, 1)

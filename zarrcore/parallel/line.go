@@ -1,7 +1,7 @@
 package parallel
 
-// A Line is a number of calls whose results are taken one by one, in the order of the calls, while
-// later calls are under way. One goroutine uses it.
+// A Line is a number of calls whose results are taken in the order of the calls, while later ones
+// are under way. One goroutine uses it.
 type Line[T any] struct {
 	call  func(i int) T
 	n     int

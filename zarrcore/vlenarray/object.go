@@ -97,10 +97,9 @@ func (w *writer) touched(object int64) (chunks []touched) {
 	return chunks
 }
 
-// write writes an object with these chunks. Other chunks of a shard stay as they are, byte for byte.
-func (w *writer) write(
-	dst codec.Sink, j *job, old *object.Reader, chunks []touched,
-) error {
+// write writes an object with these chunks. Other chunks of a shard stay as they are, byte for
+// byte.
+func (w *writer) write(dst codec.Sink, j *job, old *object.Reader, chunks []touched) error {
 	chain, err := w.v.chains.OfShape(w.after.objects.ShapeAt(j.number))
 	if err != nil {
 		return err

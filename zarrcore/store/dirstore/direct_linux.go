@@ -10,9 +10,9 @@ import (
 // systems that ask for more refuse.
 const directAlign = 4096
 
-// writeDirect writes what it can of data to the end of a new file of off bytes past the page cache,
-// and returns how many bytes that were. Whatever stands against it, writing the rest in the ordinary
-// way either succeeds or says what is the matter.
+// writeDirect writes what it can of data to the end of a new file past the page cache. The file has
+// off bytes. It returns how many bytes it wrote. Whatever stands against it, writing the rest in
+// the ordinary way either succeeds or says what is the matter.
 func writeDirect(fd int, data []byte, off int64) (n int) {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
 	if len(data) < directAlign || at%directAlign != 0 || off%directAlign != 0 {

@@ -106,7 +106,8 @@ func TestClosedDriver(t *testing.T) {
 	if _, err := d.Open(t.Context(), "a"); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("Open after Close: %v", err)
 	}
-	if _, err := d.Stage(t.Context(), "b", func(store.Parts) error { return nil }); !errors.Is(err, fs.ErrClosed) {
+	nothing := func(store.Parts) error { return nil }
+	if _, err := d.Stage(t.Context(), "b", nothing); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("Stage after Close: %v", err)
 	}
 	if n, err := o.ReadAt(make([]byte, 3), 0); n != 3 || err != nil {

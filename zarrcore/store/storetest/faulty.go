@@ -15,9 +15,9 @@ import (
 // all of them.
 type OpKind uint8
 
-// The kinds of operations. OpRead is Object.ReadAt. OpStage is the end of Stage, once all is written. OpEntry is the return of one entry of a
-// listing. OpSync is SyncStaged for one object, and OpSyncDir is SyncDirs for one key. The others
-// are the methods of the same name.
+// The kinds of operations. OpRead is Object.ReadAt. OpStage is the end of Stage, once all is
+// written. OpEntry is the return of one entry of a listing. OpSync is SyncStaged for one object,
+// and OpSyncDir is SyncDirs for one key. The others are the methods of the same name.
 const (
 	AnyOp OpKind = iota
 	OpOpen
