@@ -14,9 +14,10 @@
 //
 // An object is replaced in steps, so that a flush pays once for what it can pay once: [Store.Stage]
 // each object, [Store.SyncStaged] them all, [Staged.Commit] each, [Store.SyncDirs] where an fsync
-// asks for it. [Store.Put] is the first three for one object. A condition [If] makes a replacement
-// fail, rather than undo what another writer did since the object was read. [Store.Hold] is for a
-// writer of several objects of one directory, which others may rename meanwhile.
+// asks for it. [Store.Put] is the first three for one object. [Store.StageParts] stages one that is
+// not in memory as a whole. A condition [If] makes a replacement fail, rather than undo what another
+// writer did since the object was read. [Store.Hold] is for a writer of several objects of one
+// directory, which others may rename meanwhile.
 //
 // # Remote stores
 //
