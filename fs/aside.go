@@ -27,7 +27,7 @@ func (f *filesystem) settleOne(x *transient.File, path string, v view.View) {
 		since := x.Changed()
 		isKnown := x.Size() == 0 || f.isCopy(f.ctx, x, path, v)
 		if isKnown && f.transients.DropAside(x, since) {
-			f.end(x)
+			f.transients.End(x)
 			return
 		}
 	}

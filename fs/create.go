@@ -330,7 +330,7 @@ func (f *filesystem) born(path string, v view.View, by program.Process) {
 			f.answer("setxattr", path, f.takeAttributes(path, other, x, by)) // the array is there in any case
 		case x.IsLate(): // it becomes the array's when it has been written
 		case other == v: // the program has replaced it
-			f.end(x)
+			f.transients.End(x)
 		default:
 			f.transients.SetAside(x)
 		}
@@ -418,7 +418,7 @@ func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
 		if err := f.becomeText(ctx, text, x, path); err != nil {
 			return err
 		}
-		f.end(x)
+		f.transients.End(x)
 	}
 	return nil
 }
@@ -441,7 +441,7 @@ func (f *filesystem) adopt(
 	if err := f.fillBy(ctx, arr, v, x); err != nil {
 		return err
 	}
-	f.end(x)
+	f.transients.End(x)
 	return nil
 }
 
@@ -467,15 +467,6 @@ func (f *filesystem) fillBy(
 	return f.fill(ctx, data, x, int64(len(head)))
 }
 
-// end takes a transient out of the mount, because it has become something else, or was removed.
-func (f *filesystem) end(x *transient.File) {
-	f.transients.Drop(x)
-	f.ids.RemoveKey(x.Key())
-	if x.Bytes != nil {
-		x.Bytes.Drop()
-	}
-}
-
 // fill writes the bytes of a transient from off on to the array, and stores them. They must be all
 // of its rows.
 func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient.File, off int64) error {
@@ -485,7 +476,7 @@ func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient
 			return fmt.Errorf("%s has %d bytes, expected %d of the array: %w", x.Path(), size, have, err)
 		}
 	}
-	err := eachPiece(x, off, func(p []byte, at int64) error {
+	err := x.EachPiece(off, func(p []byte, at int64) error {
 		_, err := arr.WriteAt(ctx, p, at-off)
 		return err
 	})
@@ -493,29 +484,4 @@ func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient
 		return err
 	}
 	return writing.ExceptOpenRow(arr, arr.Save(ctx, false)) // another program may be writing the last row
-}
-
-// eachPiece calls write with all the bytes of a transient from off on, in order, and where they are.
-func eachPiece(x *transient.File, off int64, write func(p []byte, at int64) error) error {
-	size := x.Size()
-	buf := make([]byte, min(maxRequest, size-off))
-	for at := off; at < size; {
-		n, err := x.Bytes.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
-		if n == 0 && err != nil {
-			return fmt.Errorf("scratch file of %s: %w", x.Path(), orUnexpected(err))
-		}
-		if err := write(buf[:n], at); err != nil {
-			return err
-		}
-		at += int64(n)
-	}
-	return nil
-}
-
-// orUnexpected replaces the end of a file that should go on by an error that says so.
-func orUnexpected(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

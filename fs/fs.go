@@ -183,7 +183,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 // transientOptions returns what is done with files that the store does not have.
 func (f *filesystem) transientOptions() transient.Options {
 	return transient.Options{Scratch: f.o.ScratchDir, SpaceSize: f.o.ScratchSize, KeepDir: f.o.KeepDir,
-		Refuse: f.o.RefuseOthers, Log: f.log,
+		Refuse: f.o.RefuseOthers, Log: f.log, Ended: f.ids.RemoveKey,
 		Of: transient.Origin{Name: f.o.Name, Store: f.h.Name(), Mount: f.mount, Since: f.started}}
 }
 

@@ -234,7 +234,7 @@ func (f *filesystem) endEmpty(at string) {
 	dir, _ := names.Split(at)
 	for _, v := range view.Keeping() {
 		if x := f.transients.Find(dir, view.FileOf(at, v)); x != nil && x.Link == "" && x.Size() == 0 {
-			f.end(x)
+			f.transients.End(x)
 		}
 	}
 }
@@ -306,7 +306,7 @@ func (r *renaming) transientLink(x *transient.File) error {
 	if err != nil {
 		return err
 	}
-	r.f.end(x)
+	r.f.transients.End(x)
 	go r.dir.NotifyEntry(r.to.Name) // the kernel takes the node of the old name for that of the new one
 	return nil
 }

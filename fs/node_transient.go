@@ -270,7 +270,7 @@ func (h *transientHandle) Release(context.Context) syscall.Errno {
 		f.log.Error("closed, but not stored", "path", x.Path(), "bytes", x.Size(), "err", err)
 	}
 	if x.IsLate() {
-		f.end(x)
+		f.transients.End(x)
 	}
 	return 0
 }

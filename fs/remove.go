@@ -71,7 +71,7 @@ func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	}
 	g.listing.Changed()
 	if x := g.fs.transients.Find(dir, name); x != nil {
-		g.fs.end(x)
+		g.fs.transients.End(x)
 		g.fs.transients.ForgetText(transient.Spot{Dir: dir, Name: name})
 		return 0
 	}

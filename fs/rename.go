@@ -199,7 +199,7 @@ func (r *renaming) replaceWaiting(path string, v view.View) {
 		switch {
 		case x == nil:
 		case other == v || x.IsAnnounced():
-			r.f.end(x)
+			r.f.transients.End(x)
 		case !r.f.names.Lacks(r.f.ctx, path, other):
 			r.f.transients.SetAside(x)
 		}
@@ -337,7 +337,7 @@ func (r *renaming) transient(x *transient.File) error {
 		x.Refuse(err)
 		return err
 	}
-	r.f.end(x)
+	r.f.transients.End(x)
 	if w := r.f.writings.Find(path); w != nil {
 		w.Settle() // the array has the content of another file
 	}
@@ -386,7 +386,7 @@ func (r *renaming) stay(x *transient.File) error {
 		}
 	}
 	if old != nil {
-		r.f.end(old)
+		r.f.transients.End(old)
 	}
 	return nil
 }
@@ -554,7 +554,7 @@ func (f *filesystem) overwrite(
 		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
 		return arr, errno.Refused(err)
 	})
-	err := eachPiece(x, 0, func(p []byte, at int64) error {
+	err := x.EachPiece(0, func(p []byte, at int64) error {
 		_, err := w.Put(f.ctx, nil, v, p, at, writing.AtOffset)
 		return err
 	})

@@ -30,7 +30,7 @@ func (f *filesystem) endCopies(ctx context.Context, path string) {
 			continue
 		}
 		if since := x.Changed(); f.isCopy(ctx, x, path, v) && f.transients.DropUnused(x, since) {
-			f.end(x)
+			f.transients.End(x)
 			f.kernel.Changed(path)
 		}
 	}
@@ -48,7 +48,7 @@ func (f *filesystem) isCopy(
 	if shown.Size() != x.Size() {
 		return false
 	}
-	return eachPiece(x, 0, func(p []byte, at int64) error {
+	return x.EachPiece(0, func(p []byte, at int64) error {
 		found, err := shown.Read(ctx, at, int64(len(p)))
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (f *filesystem) endCopiesOfGroups(ctx context.Context) {
 		}
 		since := x.Changed()
 		if f.isCopy(ctx, x, t.Node.Path, v) && f.transients.DropUnused(x, since) {
-			f.end(x)
+			f.transients.End(x)
 			f.kernel.Changed(t.Node.Path)
 		}
 	}

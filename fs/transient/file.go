@@ -10,6 +10,8 @@
 package transient
 
 import (
+	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -93,6 +95,34 @@ func (x *File) Size() int64 {
 		return 0
 	}
 	return info.Size()
+}
+
+// pieceSize is how many bytes of a file are in memory at once while they are copied.
+const pieceSize = 1 << 20
+
+// EachPiece calls do with all the bytes of the file from off on, in order, and where they are.
+func (x *File) EachPiece(off int64, do func(p []byte, at int64) error) error {
+	size := x.Size()
+	buf := make([]byte, min(pieceSize, size-off))
+	for at := off; at < size; {
+		n, err := x.Bytes.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
+		if n == 0 && err != nil {
+			return fmt.Errorf("scratch file of %s: %w", x.Path(), orUnexpected(err))
+		}
+		if err := do(buf[:n], at); err != nil {
+			return err
+		}
+		at += int64(n)
+	}
+	return nil
+}
+
+// orUnexpected replaces the end of a file that should go on by an error that says so.
+func orUnexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // Changed returns when the file's bytes were last changed.

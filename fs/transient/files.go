@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -24,6 +25,7 @@ type Options struct {
 	Refuse    bool   // take no files that are not views, except temporary ones
 	Of        Origin
 	Log       *slog.Logger
+	Ended     func(identity.Key) // forgets the inode of a transient that has ended
 }
 
 // Origin is the mount that the transients are from.
@@ -195,6 +197,15 @@ func (t *Files) NoteLate(x *File) (late bool) {
 func (t *Files) Drop(x *File) (dropped bool) {
 	t.states.Files.Follow(x.dir, func(s *Named) { dropped = s.remove(x) })
 	return dropped
+}
+
+// End takes a transient out of the mount, because it has become something else, or was removed.
+func (t *Files) End(x *File) {
+	t.Drop(x)
+	t.o.Ended(x.Key())
+	if x.Bytes != nil {
+		x.Bytes.Drop()
+	}
 }
 
 // DropUnused is Drop of a file that no program has open for writing, and that was last changed at
