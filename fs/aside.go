@@ -10,36 +10,36 @@ import (
 // Programs that unpack the same tree write the array's bytes to them. So what is set aside is
 // compared with the array when both are complete, and is kept if it differs.
 
-// settleAside compares what was set aside for the array at path. That is kept, as the log says, or
+// SettleAside compares what was set aside for the array at path. That is kept, as the log says, or
 // ends if it has the bytes of the array.
-func (f *filesystem) settleAside(path string) {
+func (f *adopting) SettleAside(path string) {
 	dir, _ := names.Split(path)
 	for _, v := range view.Keeping() {
 		was := transient.Spot{Dir: dir, Name: view.FileOf(path, v)}
-		for _, x := range f.transients.Aside(was) {
+		for _, x := range f.Transients.Aside(was) {
 			f.settleOne(x, path, v)
 		}
 	}
 }
 
-func (f *filesystem) settleOne(x *transient.File, path string, v view.View) {
+func (f *adopting) settleOne(x *transient.File, path string, v view.View) {
 	if x.Bytes != nil {
 		since := x.Changed()
-		isKnown := x.Size() == 0 || f.isCopy(f.ctx, x, path, v)
-		if isKnown && f.transients.DropAside(x, since) {
-			f.transients.End(x)
+		isKnown := x.Size() == 0 || f.isCopy(f.Ctx, x, path, v)
+		if isKnown && f.Transients.DropAside(x, since) {
+			f.Transients.End(x)
 			return
 		}
 	}
-	f.transients.SayAside(x)
+	f.Transients.SayAside(x)
 }
 
-// closedAside is settleAside after the last program has closed a file that was set aside. While
+// ClosedAside is SettleAside after the last program has closed a file that was set aside. While
 // the array is still written, its end does that.
-func (f *filesystem) closedAside(x *transient.File) {
+func (f *adopting) ClosedAside(x *transient.File) {
 	was := x.Was()
-	path, v, ok := f.names.Path(was.Dir, was.Name)
-	if ok && f.writings.Find(path) == nil {
+	path, v, ok := f.Names.Path(was.Dir, was.Name)
+	if ok && !f.IsWritten(path) {
 		f.settleOne(x, path, v)
 	}
 }

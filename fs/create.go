@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	iofs "io/fs"
 	"syscall"
 
@@ -362,126 +361,10 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 	if err := f.h.CreateFromDocument(ctx, path, doc); err != nil {
 		return errno.Refused(err)
 	}
-	err := f.adoptBytes(ctx, path)
-	if err == nil {
-		err = f.adoptTexts(ctx, path)
-	}
-	if err != nil {
+	if err := f.adopting.Waiting(ctx, path); err != nil {
 		return errors.Join(err, f.h.Remove(ctx, path))
 	}
 	f.born(path, view.Document, by)
 	f.compared.Made(path, view.Document, by)
 	return nil
-}
-
-// adoptBytes makes files that came before their array, such as NAME.raw, its data. An empty file
-// has no data yet.
-func (f *filesystem) adoptBytes(ctx context.Context, path string) error {
-	for _, v := range view.Keeping() {
-		plain, ok := v.(view.ArrayView)
-		if !ok || v.Describes(nil) {
-			continue
-		}
-		if err := f.adoptFile(ctx, path, plain); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *filesystem) adoptFile(ctx context.Context, path string, v view.ArrayView) error {
-	dir, _ := names.Split(path)
-	x := f.transients.Find(dir, view.FileOf(path, v))
-	switch {
-	case x == nil || x.Bytes == nil:
-		return nil
-	case f.transients.NoteLate(x):
-		return f.storeLate(ctx, path, v, x)
-	case x.Size() == 0:
-		return nil
-	}
-	return f.adopt(ctx, path, v, x)
-}
-
-// adoptTexts makes texts that came before their array, such as NAME.jsonl, its elements.
-func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
-	dir, _ := names.Split(path)
-	for _, v := range view.Keeping() {
-		text, ok := v.(view.TextView)
-		if !ok || v.Describes(nil) {
-			continue
-		}
-		x := f.transients.Find(dir, view.FileOf(path, v))
-		if x == nil || x.Bytes == nil || f.names.Lacks(ctx, path, v) {
-			continue
-		}
-		if err := f.becomeText(ctx, text, x, path); err != nil {
-			return err
-		}
-		f.transients.End(x)
-	}
-	return nil
-}
-
-// becomeText makes a transient the elements of the array at path.
-func (f *filesystem) becomeText(
-	ctx context.Context, v view.TextView, x *transient.File, path string,
-) error {
-	return v.Take(ctx, f.h, path, view.Written{ReaderAt: x.Bytes, Size: x.Size()}, true, false)
-}
-
-// adopt makes the bytes of a transient, as view v has them, the data of the array at path.
-func (f *filesystem) adopt(
-	ctx context.Context, path string, v view.ArrayView, x *transient.File,
-) error {
-	arr, err := f.h.OpenArray(ctx, path)
-	if err != nil {
-		return err
-	}
-	if err := f.fillBy(ctx, arr, v, x); err != nil {
-		return err
-	}
-	f.transients.End(x)
-	return nil
-}
-
-// fillBy writes a transient to the array, as view v has its bytes, and stores them. Its header must
-// be that of the array.
-func (f *filesystem) fillBy(
-	ctx context.Context, arr *zarrcore.Array, v view.ArrayView, x *transient.File,
-) error {
-	head, data, err := v.Parts(arr.Live())
-	if err != nil {
-		return err
-	}
-	found := make([]byte, len(head))
-	if _, err := x.Bytes.ReadAt(found, 0); err != nil && err != io.EOF {
-		return fmt.Errorf("scratch file of %s: %w", x.Path(), err)
-	}
-	if _, _, err := writing.BehindHeader(v, head, found, 0); err != nil {
-		return err
-	}
-	if size := int64(len(head)) + data.Size(); view.IsDerived(v) && x.Size() != size {
-		return writing.ErrKeepsSize(v, size, x.Size())
-	}
-	return f.fill(ctx, data, x, int64(len(head)))
-}
-
-// fill writes the bytes of a transient from off on to the array, and stores them. They must be all
-// of its rows.
-func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient.File, off int64) error {
-	size := x.Size() - off
-	if have := arr.Live().Size(); size != have {
-		if err := arr.SetSize(ctx, size); err != nil {
-			return fmt.Errorf("%s has %d bytes, expected %d of the array: %w", x.Path(), size, have, err)
-		}
-	}
-	err := x.EachPiece(off, func(p []byte, at int64) error {
-		_, err := arr.WriteAt(ctx, p, at-off)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return writing.ExceptOpenRow(arr, arr.Save(ctx, false)) // another program may be writing the last row
 }

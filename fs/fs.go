@@ -100,6 +100,7 @@ type filesystem struct {
 	sites    *site.Paths
 
 	transients *transient.Files
+	adopting   *adopting
 	documents  documents
 	wholes     *texts.Files
 	reads      *input.Reads
@@ -165,14 +166,17 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Nodes: pathstate.PartsOf(&f.states, (*state).nodeOf), Taken: pathstate.PartsOf(&f.states, (*state).takenOf)})
 	f.material = material.New(f.ctx, f.materialOptions(), h, pathstate.PartsOf(&f.states, (*state).materialOf))
 	f.kernel = coherence.New(f.cached, f.stat, f.material, f.log)
+	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},
+		f.stat, f.unlinked)
+	f.adopting = &adopting{adoptMount{Ctx: f.ctx, H: h, Names: f.names, Sites: f.sites,
+		Transients: f.transients, Stat: f.stat, Kernel: f.kernel, Layout: f.o.HDF5Layout,
+		IsWritten: func(path string) bool { return f.writings.Find(path) != nil }}}
 	f.writings = writing.New(writing.Mount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
-		Kernel: f.kernel, Material: f.material, Compared: f.compared, Ended: f.writingEnded},
+		Kernel: f.kernel, Material: f.material, Compared: f.compared, Ended: f.adopting.WritingEnded},
 		pathstate.PartsOf(&f.states, (*state).writingOf))
 	f.wholes = texts.New(texts.Mount{Ctx: f.ctx, H: h, Log: f.log, Sites: f.sites,
 		Transients: f.transients, Compared: f.compared, Stat: f.stat, Failures: f.failures},
 		pathstate.PartsOf(&f.states, (*state).textPartOf))
-	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},
-		f.stat, f.unlinked)
 	f.libraries = library.New(library.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names,
 		Traces: f.traces, Transients: f.transients, Errors: &f.errors, Failures: f.failures,
 		Gone:      f.gone,

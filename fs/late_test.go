@@ -40,7 +40,7 @@ func TestLateBytesBesideOpenRow(t *testing.T) {
 		if _, err = arr.WriteAt(ctx, []byte{1, 2, 3, 4}, 48); err != nil {
 			t.Fatal(err)
 		}
-		err = f.fill(ctx, arr, x, 0)
+		err = f.adopting.Fill(ctx, arr, x, 0)
 		if bounded != errors.Is(err, zarrcore.ErrFraction) || !bounded && err != nil {
 			t.Errorf("bounded %v: %v", bounded, err)
 		}

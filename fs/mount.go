@@ -121,7 +121,7 @@ func (m *Mount) Wait() error {
 // KeepFiles keeps the files that are not views in the folder that status.json names, or where else
 // it can. It does so once.
 func (m *Mount) KeepFiles() error {
-	m.fs.endCopiesOfGroups(context.Background())
+	m.fs.adopting.EndCopiesOfGroups(context.Background())
 	return m.fs.transients.Keep()
 }
 

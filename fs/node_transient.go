@@ -245,7 +245,7 @@ func (h *transientHandle) Flush(context.Context) syscall.Errno {
 	if h.writes {
 		x.NoteWhole()
 	}
-	err := h.node.fs.finishLate(x)
+	err := h.node.fs.adopting.FinishLate(x)
 	if err == nil && h.writes && !x.IsLate() {
 		err = x.Bytes.Keep(x.Shown())
 	}
@@ -259,14 +259,14 @@ func (h *transientHandle) Release(context.Context) syscall.Errno {
 		return 0
 	}
 	if x.IsAside() {
-		f.closedAside(x)
+		f.adopting.ClosedAside(x)
 		return 0
 	}
 	if !x.IsLate() {
 		f.transients.SayLater(x)
 		return 0
 	}
-	if err := f.finishLate(x); err != nil {
+	if err := f.adopting.FinishLate(x); err != nil {
 		f.log.Error("closed, but not stored", "path", x.Path(), "bytes", x.Size(), "err", err)
 	}
 	if x.IsLate() {

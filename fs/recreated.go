@@ -56,7 +56,7 @@ func (f *filesystem) supplant(path string, beside *zarrcore.Beside, copied strin
 	}
 	f.stat.ForgetAll(path)
 	f.kernel.Changed(path)
-	return f.adoptTexts(f.ctx, path)
+	return f.adopting.Texts(f.ctx, path)
 }
 
 // moveIn calls do, by which this mount recreates what is at path. Open texts of it become those of

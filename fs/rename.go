@@ -204,7 +204,7 @@ func (r *renaming) replaceWaiting(path string, v view.View) {
 			r.f.transients.SetAside(x)
 		}
 	}
-	go r.f.settleAside(path)
+	go r.f.adopting.SettleAside(path)
 }
 
 // staysThere returns why a rename that must replace nothing cannot have the name of a removed view.
@@ -344,8 +344,8 @@ func (r *renaming) transient(x *transient.File) error {
 	r.f.born(path, v, r.by)
 	err = r.f.takeAttributes(path, v, x, r.by)
 	r.f.kernel.Changed(path)
-	r.f.endCopies(r.f.ctx, path)
-	go r.f.settleAside(path)
+	r.f.adopting.EndCopies(r.f.ctx, path)
+	go r.f.adopting.SettleAside(path)
 	return err
 }
 
@@ -364,9 +364,9 @@ func (r *renaming) become(x *transient.File, path string, missing bool) error {
 	case view.HeaderView:
 		return r.becomeArray(v, x, path, missing)
 	case view.ArrayView:
-		return r.f.adopt(r.f.ctx, path, v, x)
+		return r.f.adopting.Data(r.f.ctx, path, v, x)
 	case view.TextView:
-		return r.f.becomeText(r.f.ctx, v, x, path)
+		return r.f.adopting.Elements(r.f.ctx, path, v, x)
 	}
 	return r.becomeDocument(x, path)
 }
@@ -503,7 +503,7 @@ func (r *renaming) becomeArray(
 		err = r.f.overwrite(v, x, path, header, t)
 	}
 	if lines, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {
-		return r.f.becomeText(r.f.ctx, lines, x, path)
+		return r.f.adopting.Elements(r.f.ctx, path, lines, x)
 	}
 	return err
 }
@@ -534,7 +534,7 @@ func (f *filesystem) fillByHeader(
 	if err != nil {
 		return err
 	}
-	return f.fill(f.ctx, data, x, header.Len)
+	return f.adopting.Fill(f.ctx, data, x, header.Len)
 }
 
 // overwrite makes the .npy file that a transient holds the content of the array at path, as a

@@ -17,27 +17,27 @@ import (
 
 var errOther = errors.New("other bytes")
 
-// endCopies ends the ordinary files that have the names of derived views of the array at path, and
+// EndCopies ends the ordinary files that have the names of derived views of the array at path, and
 // the same bytes.
-func (f *filesystem) endCopies(ctx context.Context, path string) {
+func (f *adopting) EndCopies(ctx context.Context, path string) {
 	dir, _ := names.Split(path)
 	for _, v := range view.All() {
 		if !view.IsDerived(v) {
 			continue
 		}
-		x := f.transients.Find(dir, view.FileOf(path, v))
-		if x == nil || !x.IsToBeStored() || !v.Has(view.At(ctx, f.h, path)) {
+		x := f.Transients.Find(dir, view.FileOf(path, v))
+		if x == nil || !x.IsToBeStored() || !v.Has(view.At(ctx, f.H, path)) {
 			continue
 		}
-		if since := x.Changed(); f.isCopy(ctx, x, path, v) && f.transients.DropUnused(x, since) {
-			f.transients.End(x)
-			f.kernel.Changed(path)
+		if since := x.Changed(); f.isCopy(ctx, x, path, v) && f.Transients.DropUnused(x, since) {
+			f.Transients.End(x)
+			f.Kernel.Changed(path)
 		}
 	}
 }
 
 // isCopy reports whether an ordinary file has the bytes that a view shows of the array at path.
-func (f *filesystem) isCopy(
+func (f *adopting) isCopy(
 	ctx context.Context, x *transient.File, path string, v view.View,
 ) bool {
 	shown, err := f.openShown(ctx, path, v)
@@ -62,39 +62,39 @@ func (f *filesystem) isCopy(
 }
 
 // openShown opens a file as the mount shows it.
-func (f *filesystem) openShown(
+func (f *adopting) openShown(
 	ctx context.Context, path string, v view.View,
 ) (view.Content, error) {
 	if many, ok := v.(view.CompositeView); ok {
-		return many.OpenMany(ctx, f.h, path, f.o.HDF5Layout)
+		return many.OpenMany(ctx, f.H, path, f.Layout)
 	}
-	return v.Open(ctx, f.h, path)
+	return v.Open(ctx, f.H, path)
 }
 
-// endCopiesOfGroups ends the ordinary files that are copies of files of derived views. That of a
+// EndCopiesOfGroups ends the ordinary files that are copies of files of derived views. That of a
 // group has the same bytes only when all below the group has come. So it is looked at when somebody
 // asks what is left.
-func (f *filesystem) endCopiesOfGroups(ctx context.Context) {
-	for _, x := range f.transients.Left() {
+func (f *adopting) EndCopiesOfGroups(ctx context.Context) {
+	for _, x := range f.Transients.Left() {
 		at := x.At()
 		_, v := view.Split(at.Name)
 		if v == nil || !view.IsDerived(v) || !x.IsToBeStored() {
 			continue
 		}
-		t, err := f.names.Resolve(ctx, at.Dir, at.Name)
+		t, err := f.Names.Resolve(ctx, at.Dir, at.Name)
 		if err != nil || t.View != v || t.IsLink() {
 			continue
 		}
 		since := x.Changed()
-		if f.isCopy(ctx, x, t.Node.Path, v) && f.transients.DropUnused(x, since) {
-			f.transients.End(x)
-			f.kernel.Changed(t.Node.Path)
+		if f.isCopy(ctx, x, t.Node.Path, v) && f.Transients.DropUnused(x, since) {
+			f.Transients.End(x)
+			f.Kernel.Changed(t.Node.Path)
 		}
 	}
 }
 
-// writingEnded settles what waited until no program writes to the array at path.
-func (f *filesystem) writingEnded(path string) {
-	f.endCopies(f.ctx, path)
-	f.settleAside(path)
+// WritingEnded settles what waited until no program writes to the array at path.
+func (f *adopting) WritingEnded(path string) {
+	f.EndCopies(f.Ctx, path)
+	f.SettleAside(path)
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	iofs "io/fs"
 	"slices"
 	"syscall"
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/program"
-	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -96,43 +94,4 @@ func (d *document) applyInTurn(ctx context.Context, by program.Process, from ori
 			return err
 		}
 	}
-}
-
-// finishLate stores the bytes of a transient that was open for writing when a document made the
-// array whose .raw file it is. If the array is gone again, the file waits for the next one.
-func (f *filesystem) finishLate(x *transient.File) error {
-	at := x.At()
-	path, v, ok := f.names.Path(at.Dir, at.Name)
-	plain, isArray := v.(view.ArrayView)
-	if !ok || !isArray || !x.IsLate() || f.transients.Find(at.Dir, at.Name) != x {
-		return nil
-	}
-	defer f.sites.Lock(path)()
-	err := f.storeLate(f.ctx, path, plain, x)
-	if errors.Is(err, iofs.ErrNotExist) {
-		x.Waits()
-		return nil
-	}
-	f.stat.ForgetAll(path)
-	f.kernel.Changed(path)
-	return err
-}
-
-// storeLate writes such bytes to the array at path, unless they are there already, or more may
-// come. More may come if the file is empty, or was not closed since it was written.
-func (f *filesystem) storeLate(
-	ctx context.Context, path string, v view.ArrayView, x *transient.File,
-) error {
-	if !x.IsToBeStored() {
-		return nil
-	}
-	arr, err := f.h.OpenArray(ctx, path)
-	if err != nil {
-		return err
-	}
-	x.NoteStored(true)
-	if err = f.fillBy(ctx, arr, v, x); err != nil {
-		x.NoteStored(false)
-	}
-	return err
 }

@@ -65,7 +65,7 @@ type MemoryStatus struct {
 
 // status takes a snapshot of the mount's state.
 func (f *filesystem) status() Status {
-	f.endCopiesOfGroups(f.ctx)
+	f.adopting.EndCopiesOfGroups(f.ctx)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	c := &f.count
