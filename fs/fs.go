@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/adopt"
 	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/coherence"
 	"github.com/zarrfs/zarrfs/fs/compare"
@@ -100,7 +101,7 @@ type filesystem struct {
 	sites    *site.Paths
 
 	transients *transient.Files
-	adopting   *adopting
+	adopting   *adopt.Files
 	documents  documents
 	wholes     *texts.Files
 	reads      *input.Reads
@@ -168,9 +169,9 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.kernel = coherence.New(f.cached, f.stat, f.material, f.log)
 	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},
 		f.stat, f.unlinked)
-	f.adopting = &adopting{adoptMount{Ctx: f.ctx, H: h, Names: f.names, Sites: f.sites,
+	f.adopting = adopt.New(adopt.Mount{Ctx: f.ctx, H: h, Names: f.names, Sites: f.sites,
 		Transients: f.transients, Stat: f.stat, Kernel: f.kernel, Layout: f.o.HDF5Layout,
-		IsWritten: func(path string) bool { return f.writings.Find(path) != nil }}}
+		IsWritten: func(path string) bool { return f.writings.Find(path) != nil }})
 	f.writings = writing.New(writing.Mount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
 		Kernel: f.kernel, Material: f.material, Compared: f.compared, Ended: f.adopting.WritingEnded},
 		pathstate.PartsOf(&f.states, (*state).writingOf))

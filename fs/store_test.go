@@ -12,6 +12,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
 // The documents of the store that the tests share.
@@ -98,4 +99,39 @@ func mountless(f *filesystem) *groupNode {
 	root := &groupNode{base: base{fs: f, place: identity.At("", "")}}
 	gofuse.NewNodeFS(root, f.nodeOptions())
 	return root
+}
+
+// during is an injector that calls a function at each operation.
+type during func(op storetest.Op)
+
+func (f during) Inject(op storetest.Op) storetest.Fault {
+	f(op)
+	return storetest.Fault{}
+}
+
+// atA returns the path of the array of arrayToWrite.
+func atA() string { return "a" }
+
+// arrayToWrite returns a mount of an array "a". Its store calls inject at each operation.
+func arrayToWrite(t *testing.T, inject during) (*filesystem, *zarrcore.Array) {
+	t.Helper()
+	ctx := t.Context()
+	s := store.New(storetest.Faulty(memstore.New(), inject), "test")
+	if err := s.Put(ctx, "zarr.json", []byte(groupDoc)); err != nil {
+		t.Fatal(err)
+	}
+	h, err := zarrcore.Open(ctx, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	if err := h.CreateFromDocument(ctx, "a", []byte(fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3", bytesCodec))); err != nil {
+		t.Fatal(err)
+	}
+	f := newFilesystem(h, "", &Options{Name: "test"})
+	arr, err := h.OpenArray(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, arr
 }

@@ -101,11 +101,12 @@ var layers = map[string]int{
 	"fs/library":                     13,
 	"fs/texts":                       13,
 	"fs/writing":                     13,
-	"fs":                             14,
-	"cmd/zarrfs":                     15,
-	"integration":                    16,
-	"integration/demo":               16,
-	"integration/measures":           16,
+	"fs/adopt":                       14,
+	"fs":                             15,
+	"cmd/zarrfs":                     16,
+	"integration":                    17,
+	"integration/demo":               17,
+	"integration/measures":           17,
 	"integration/wan":                15,
 }
 

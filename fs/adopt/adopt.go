@@ -1,4 +1,6 @@
-package fs
+// Package adopt makes files of a mount that the store does not have the data of arrays, once there
+// are such arrays. A file that has nothing more than its array ends.
+package adopt
 
 import (
 	"context"
@@ -19,11 +21,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// adopting makes files of a mount that the store does not have the data of arrays.
-type adopting struct{ adoptMount }
+// Files are those of a mount that may become the data of arrays.
+type Files struct{ Mount }
 
-// adoptMount is the mount whose files these are.
-type adoptMount struct {
+// Mount is the mount whose files these are.
+type Mount struct {
 	Ctx        context.Context // ends with the mount
 	H          *zarrcore.Hierarchy
 	Names      *resolve.Resolver
@@ -35,9 +37,12 @@ type adoptMount struct {
 	Layout     netcdf.Layout          // of the files that show a group
 }
 
+// New returns the files of a mount.
+func New(of Mount) *Files { return &Files{of} }
+
 // Waiting makes files that came before their array its data, such as NAME.raw, and its elements,
 // such as NAME.jsonl.
-func (f *adopting) Waiting(ctx context.Context, path string) error {
+func (f *Files) Waiting(ctx context.Context, path string) error {
 	if err := f.bytes(ctx, path); err != nil {
 		return err
 	}
@@ -46,7 +51,7 @@ func (f *adopting) Waiting(ctx context.Context, path string) error {
 
 // bytes makes files that came before their array, such as NAME.raw, its data. An empty file has no
 // data yet.
-func (f *adopting) bytes(ctx context.Context, path string) error {
+func (f *Files) bytes(ctx context.Context, path string) error {
 	for _, v := range view.Keeping() {
 		plain, ok := v.(view.ArrayView)
 		if !ok || v.Describes(nil) {
@@ -59,7 +64,7 @@ func (f *adopting) bytes(ctx context.Context, path string) error {
 	return nil
 }
 
-func (f *adopting) file(ctx context.Context, path string, v view.ArrayView) error {
+func (f *Files) file(ctx context.Context, path string, v view.ArrayView) error {
 	dir, _ := names.Split(path)
 	x := f.Transients.Find(dir, view.FileOf(path, v))
 	switch {
@@ -74,7 +79,7 @@ func (f *adopting) file(ctx context.Context, path string, v view.ArrayView) erro
 }
 
 // Texts makes texts that came before their array, such as NAME.jsonl, its elements.
-func (f *adopting) Texts(ctx context.Context, path string) error {
+func (f *Files) Texts(ctx context.Context, path string) error {
 	dir, _ := names.Split(path)
 	for _, v := range view.Keeping() {
 		text, ok := v.(view.TextView)
@@ -94,14 +99,14 @@ func (f *adopting) Texts(ctx context.Context, path string) error {
 }
 
 // Elements makes a transient the elements of the array at path.
-func (f *adopting) Elements(
+func (f *Files) Elements(
 	ctx context.Context, path string, v view.TextView, x *transient.File,
 ) error {
 	return v.Take(ctx, f.H, path, view.Written{ReaderAt: x.Bytes, Size: x.Size()}, true, false)
 }
 
 // Data makes the bytes of a transient, as view v has them, the data of the array at path.
-func (f *adopting) Data(
+func (f *Files) Data(
 	ctx context.Context, path string, v view.ArrayView, x *transient.File,
 ) error {
 	arr, err := f.H.OpenArray(ctx, path)
@@ -117,7 +122,7 @@ func (f *adopting) Data(
 
 // fillBy writes a transient to the array, as view v has its bytes, and stores them. Its header must
 // be that of the array.
-func (f *adopting) fillBy(
+func (f *Files) fillBy(
 	ctx context.Context, arr *zarrcore.Array, v view.ArrayView, x *transient.File,
 ) error {
 	head, data, err := v.Parts(arr.Live())
@@ -139,7 +144,7 @@ func (f *adopting) fillBy(
 
 // Fill writes the bytes of a transient from off on to the array, and stores them. They must be all
 // of its rows.
-func (f *adopting) Fill(
+func (f *Files) Fill(
 	ctx context.Context, arr *zarrcore.Array, x *transient.File, off int64,
 ) error {
 	size := x.Size() - off
@@ -160,7 +165,7 @@ func (f *adopting) Fill(
 
 // FinishLate stores the bytes of a transient that was open for writing when a document made the
 // array whose .raw file it is. If the array is gone again, the file waits for the next one.
-func (f *adopting) FinishLate(x *transient.File) error {
+func (f *Files) FinishLate(x *transient.File) error {
 	at := x.At()
 	path, v, ok := f.Names.Path(at.Dir, at.Name)
 	plain, isArray := v.(view.ArrayView)
@@ -180,7 +185,7 @@ func (f *adopting) FinishLate(x *transient.File) error {
 
 // storeLate writes such bytes to the array at path, unless they are there already, or more may
 // come. More may come if the file is empty, or was not closed since it was written.
-func (f *adopting) storeLate(
+func (f *Files) storeLate(
 	ctx context.Context, path string, v view.ArrayView, x *transient.File,
 ) error {
 	if !x.IsToBeStored() {

@@ -1,4 +1,4 @@
-package fs
+package adopt
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ var errOther = errors.New("other bytes")
 
 // EndCopies ends the ordinary files that have the names of derived views of the array at path, and
 // the same bytes.
-func (f *adopting) EndCopies(ctx context.Context, path string) {
+func (f *Files) EndCopies(ctx context.Context, path string) {
 	dir, _ := names.Split(path)
 	for _, v := range view.All() {
 		if !view.IsDerived(v) {
@@ -37,7 +37,7 @@ func (f *adopting) EndCopies(ctx context.Context, path string) {
 }
 
 // isCopy reports whether an ordinary file has the bytes that a view shows of the array at path.
-func (f *adopting) isCopy(
+func (f *Files) isCopy(
 	ctx context.Context, x *transient.File, path string, v view.View,
 ) bool {
 	shown, err := f.openShown(ctx, path, v)
@@ -62,7 +62,7 @@ func (f *adopting) isCopy(
 }
 
 // openShown opens a file as the mount shows it.
-func (f *adopting) openShown(
+func (f *Files) openShown(
 	ctx context.Context, path string, v view.View,
 ) (view.Content, error) {
 	if many, ok := v.(view.CompositeView); ok {
@@ -74,7 +74,7 @@ func (f *adopting) openShown(
 // EndCopiesOfGroups ends the ordinary files that are copies of files of derived views. That of a
 // group has the same bytes only when all below the group has come. So it is looked at when somebody
 // asks what is left.
-func (f *adopting) EndCopiesOfGroups(ctx context.Context) {
+func (f *Files) EndCopiesOfGroups(ctx context.Context) {
 	for _, x := range f.Transients.Left() {
 		at := x.At()
 		_, v := view.Split(at.Name)
@@ -94,7 +94,7 @@ func (f *adopting) EndCopiesOfGroups(ctx context.Context) {
 }
 
 // WritingEnded settles what waited until no program writes to the array at path.
-func (f *adopting) WritingEnded(path string) {
+func (f *Files) WritingEnded(path string) {
 	f.EndCopies(f.Ctx, path)
 	f.SettleAside(path)
 }

@@ -1,4 +1,4 @@
-package fs
+package adopt
 
 import (
 	"github.com/zarrfs/zarrfs/fs/names"
@@ -12,7 +12,7 @@ import (
 
 // SettleAside compares what was set aside for the array at path. That is kept, as the log says, or
 // ends if it has the bytes of the array.
-func (f *adopting) SettleAside(path string) {
+func (f *Files) SettleAside(path string) {
 	dir, _ := names.Split(path)
 	for _, v := range view.Keeping() {
 		was := transient.Spot{Dir: dir, Name: view.FileOf(path, v)}
@@ -22,7 +22,7 @@ func (f *adopting) SettleAside(path string) {
 	}
 }
 
-func (f *adopting) settleOne(x *transient.File, path string, v view.View) {
+func (f *Files) settleOne(x *transient.File, path string, v view.View) {
 	if x.Bytes != nil {
 		since := x.Changed()
 		isKnown := x.Size() == 0 || f.isCopy(f.Ctx, x, path, v)
@@ -36,7 +36,7 @@ func (f *adopting) settleOne(x *transient.File, path string, v view.View) {
 
 // ClosedAside is SettleAside after the last program has closed a file that was set aside. While
 // the array is still written, its end does that.
-func (f *adopting) ClosedAside(x *transient.File) {
+func (f *Files) ClosedAside(x *transient.File) {
 	was := x.Was()
 	path, v, ok := f.Names.Path(was.Dir, was.Name)
 	if ok && !f.IsWritten(path) {
