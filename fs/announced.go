@@ -7,7 +7,6 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/transient"
-	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // The file of a view that was created and has no array yet is announced: a transient without a file
@@ -54,41 +53,4 @@ func (g *groupNode) inodeToCreate(
 		return inode != nil
 	})
 	return inode, ok
-}
-
-// hasCome reports whether the store has the array for which a transient stands, by now. Then it
-// takes the transient off the list.
-func (f *filesystem) hasCome(ctx context.Context, x *transient.File) bool {
-	at := x.At()
-	path, v, ok := f.names.Path(at.Dir, at.Name)
-	if !ok || x.Link != "" {
-		return false
-	}
-	req := f.request(ctx)
-	defer req.End()
-	isThere := func() bool {
-		n, err := f.h.Node(req, path)
-		return err == nil && n.Kind == zarrcore.ArrayNode && !f.names.Lacks(req, path, v)
-	}
-	if !isThere() {
-		return false
-	}
-	defer f.sites.Lock(path)()
-	if !isThere() { // this mount has tried to make it
-		return false
-	}
-	if f.transients.Drop(x) {
-		f.stat.ForgetAll(path)
-		f.leaveAttributes(x)
-	}
-	return true
-}
-
-// leaveAttributes says so if attributes were copied to a transient whose array another program has
-// made. That array keeps its own.
-func (f *filesystem) leaveAttributes(x *transient.File) {
-	if left := len(x.Copied.Take()); left > 0 {
-		f.log.Warn("another program has made the array of a file to which attributes were copied; "+
-			"it did not get them", "file", x.Path(), "attributes", left)
-	}
 }

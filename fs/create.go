@@ -12,9 +12,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
-	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
-	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/transient"
@@ -22,7 +20,6 @@ import (
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 var (
@@ -97,7 +94,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if isView && view.IsComposite(v) && wire.Caller(ctx).Copier { // a copy of what it will show
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
-	if !isView || g.fs.names.Lacks(req, path, v) && !g.fs.restoreReplaced(req, path, v, wire.Caller(ctx)) {
+	if !isView || g.fs.names.Lacks(req, path, v) && !g.fs.creation.Restore(req, path, v, wire.Caller(ctx)) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
 	end := g.fs.sites.Lock(path)
@@ -125,7 +122,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	case err != nil:
 		end()
 		return nil, nil, 0, g.fs.answer("create", path, err)
-	case missing && g.fs.restoreReplaced(req, path, v, wire.Caller(ctx)):
+	case missing && g.fs.creation.Restore(req, path, v, wire.Caller(ctx)):
 		missing = false
 	case missing && !v.Describes(nil):
 		defer end()
@@ -148,17 +145,6 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		return nil, nil, 0, g.fs.answer("create", path, fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s", iofs.ErrExist, path, n.Kind, name))
 	}
 	return g.createView(ctx, inode, t, out)
-}
-
-// restoreReplaced recreates the array that the caller has just removed through its only listed
-// view. It does so if the caller now writes bytes that do not describe an array. A .npy describes
-// one, except one of elements without a fixed size. It reports whether there is such an array.
-func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view.View, by program.Process) bool {
-	old := f.traces.Of(path).Replacing(by)
-	if old == nil || v.Describes(old.Meta) {
-		return false
-	}
-	return f.h.CreateFromDocument(ctx, path, old.Document) == nil
 }
 
 func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
@@ -315,56 +301,4 @@ func (n *fileNode) letGo(x *transient.File, refused bool) {
 			n.fs.putLinkBack(n.path(), *text)
 		}
 	}
-}
-
-// born notes that the array of a view is there now: made by that view, by that process.
-func (f *filesystem) born(path string, v view.View, by program.Process) {
-	dir, name := names.Split(path)
-	for _, other := range view.Keeping() {
-		x := f.transients.Find(dir, names.File(names.Show(name), other.Name()))
-		switch {
-		case x == nil || f.names.Lacks(f.ctx, path, other):
-		case x.IsAnnounced():
-			f.transients.Drop(x)
-			f.answer("setxattr", path, f.takeAttributes(path, other, x, by)) // the array is there in any case
-		case x.IsLate(): // it becomes the array's when it has been written
-		case other == v: // the program has replaced it
-			f.transients.End(x)
-		default:
-			f.transients.SetAside(x)
-		}
-	}
-	f.stat.ForgetAll(path)
-	f.failures.Note(path, nil)
-	f.unlinked.Restore(path, v)
-	f.traces.Made(path, v, by)
-}
-
-// describesArray refuses a document that is not one of an array, for a file of that array's name. A
-// group made of it would not have that file.
-func describesArray(path string, doc []byte) error {
-	if !meta.DescribesGroup(doc) {
-		return nil
-	}
-	_, name := names.Split(path)
-	return fmt.Errorf("%w: expected the document of an array, found one without a shape, as groups "+
-		"have; mkdir %[2]s makes a group, and %[2]s/%[3]s is its document",
-		iofs.ErrInvalid, names.Show(name), groupFile)
-}
-
-// createByDocument creates the array that a document describes. If its bytes came before,
-// as NAME.raw, they become its data. Those that come later will too.
-func (f *filesystem) createByDocument(ctx context.Context, path string, doc []byte, by program.Process) error {
-	if err := describesArray(path, doc); err != nil {
-		return err
-	}
-	if err := f.h.CreateFromDocument(ctx, path, doc); err != nil {
-		return errno.Refused(err)
-	}
-	if err := f.adopting.Waiting(ctx, path); err != nil {
-		return errors.Join(err, f.h.Remove(ctx, path))
-	}
-	f.born(path, view.Document, by)
-	f.compared.Made(path, view.Document, by)
-	return nil
 }

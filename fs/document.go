@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -59,7 +60,7 @@ func newWritten(f *filesystem, path string, text []byte) *document {
 func (d *document) judge(beginning []byte) error {
 	whole, err := meta.CheckBeginning(beginning)
 	if err == nil && whole != nil && !d.existed.Load() {
-		err = describesArray(d.path(), whole)
+		err = DescribesArray(d.path(), whole)
 	}
 	return errno.Refused(err)
 }
@@ -172,6 +173,28 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 	})
 }
 
+const (
+	// writersWait is how long a document that recreates an array waits for programs that write to
+	// it through other views.
+	writersWait = 30 * time.Second
+	writersPoll = 5 * time.Millisecond
+)
+
+// errWriters says that an array cannot be recreated, because what is being written to it would be
+// lost.
+var errWriters = fmt.Errorf("%w: another view of the array is being written", syscall.EBUSY)
+
+// applyInTurn is apply, but waits for the programs that write to the array where it must be
+// recreated.
+func (d *document) applyInTurn(ctx context.Context, by program.Process, from origin) error {
+	for end := time.Now().Add(writersWait); ; time.Sleep(writersPoll) {
+		err := d.apply(ctx, by, from)
+		if !errors.Is(err, errWriters) || time.Now().After(end) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // applyWhereItIs applies the text to what is at the document's path, also if that is just being
 // renamed.
 func (d *document) applyWhereItIs(
@@ -233,7 +256,7 @@ func (d *document) store(
 	}
 	switch {
 	case errors.Is(err, iofs.ErrNotExist) && !d.existed.Load():
-		return false, d.fs.createByDocument(ctx, path, written, by)
+		return false, d.fs.creation.ByDocument(ctx, path, written, by)
 	case err != nil:
 		return false, err
 	case bytes.Equal(trimEnd(n.Document), trimEnd(written)) && !d.unsaved():

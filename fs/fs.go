@@ -102,6 +102,7 @@ type filesystem struct {
 
 	transients *transient.Files
 	adopting   *adopt.Files
+	creation   *creation
 	documents  documents
 	wholes     *texts.Files
 	reads      *input.Reads
@@ -172,6 +173,10 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.adopting = adopt.New(adopt.Mount{Ctx: f.ctx, H: h, Names: f.names, Sites: f.sites,
 		Transients: f.transients, Stat: f.stat, Kernel: f.kernel, Layout: f.o.HDF5Layout,
 		IsWritten: func(path string) bool { return f.writings.Find(path) != nil }})
+	f.creation = &creation{creationMount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names, Sites: f.sites,
+		Traces: f.traces, Unlinked: f.unlinked, Compared: f.compared, Transients: f.transients,
+		Stat: f.stat, Failures: f.failures, Files: f.adopting, IsFromDocument: f.isFromDocument,
+		Report: func(op, path string, err error) { f.answer(op, path, err) }}}
 	f.writings = writing.New(writing.Mount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
 		Kernel: f.kernel, Material: f.material, Compared: f.compared, Ended: f.adopting.WritingEnded},
 		pathstate.PartsOf(&f.states, (*state).writingOf))

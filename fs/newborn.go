@@ -37,7 +37,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	if w.Live() == nil && w.Awaiting(v) == nil {
 		w.Await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
 			return f.sites.CreateAt(w.Path, func(path string) (*zarrcore.Array, error) {
-				return f.createByHeader(ctx, path, by, shape, t, fortran)
+				return f.creation.ByHeader(ctx, path, by, shape, t, fortran)
 			})
 		})
 	}

@@ -116,7 +116,7 @@ func (n *fileNode) open(
 		return nil, 0, n.lookAgain(ctx)
 	}
 	if x := n.announced(); x != nil {
-		n.fs.hasCome(ctx, x)
+		n.fs.creation.HasCome(ctx, x)
 	}
 	reads := flags&syscall.O_ACCMODE == syscall.O_RDONLY
 	if v, ok := n.view.(view.CompositeView); ok && (reads || !n.fs.o.ReadOnly) {

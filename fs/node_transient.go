@@ -62,7 +62,7 @@ func (g *groupNode) lookupTransient(ctx context.Context, x *transient.File, out 
 		return n.EmbeddedInode(), 0
 	}
 	if x.Bytes == nil {
-		if g.fs.hasCome(ctx, x) {
+		if g.fs.creation.HasCome(ctx, x) {
 			return g.Lookup(ctx, x.At().Name, out)
 		}
 		return g.lookupAnnounced(ctx, x, out)

@@ -14,8 +14,6 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/program"
-	"github.com/zarrfs/zarrfs/fs/transient"
-	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/xattr"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -196,31 +194,6 @@ func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.
 		known.NotifyContent(-1, 0)
 	}
 	return f.answerChange("setxattr", n.Path, errno.Refused(err))
-}
-
-// takeAttributes gives the array at path the attributes that were copied to the transient, which
-// has become its view v. A document has its own.
-func (f *filesystem) takeAttributes(
-	path string, v view.View, x *transient.File, by program.Process,
-) error {
-	values := x.Copied.Take()
-	if v == view.Document || len(values) == 0 {
-		return nil
-	}
-	n, err := f.h.Node(f.ctx, path)
-	if err != nil {
-		return err
-	}
-	defer f.stat.Forget(path)
-	for attr, value := range values {
-		if f.isFromDocument(path, attr, by) {
-			continue
-		}
-		if failed := xattr.Set(f.ctx, f.h, n, attr, value); failed != nil {
-			err = errors.Join(err, errno.Refused(failed))
-		}
-	}
-	return err
 }
 
 // isFromDocument reports whether what a program sets by an extended attribute is to come from the

@@ -288,7 +288,7 @@ func (r *renaming) transient(x *transient.File) error {
 		return r.empty(x)
 	}
 	r.f.sites.Wait(r.path) // as a lookup does
-	if !r.isView || r.f.names.Lacks(r.f.ctx, r.path, r.view) && !r.f.restoreReplaced(r.f.ctx, r.path, r.view, r.by) {
+	if !r.isView || r.f.names.Lacks(r.f.ctx, r.path, r.view) && !r.f.creation.Restore(r.f.ctx, r.path, r.view, r.by) {
 		return r.stay(x)
 	}
 	path, v := r.path, r.view
@@ -315,7 +315,7 @@ func (r *renaming) transient(x *transient.File) error {
 	case err != nil && !errors.Is(err, iofs.ErrNotExist):
 		return err
 	}
-	missing := err != nil && !r.f.restoreReplaced(r.f.ctx, path, v, r.by)
+	missing := err != nil && !r.f.creation.Restore(r.f.ctx, path, v, r.by)
 	r.f.material.Outdate(path)
 	if missing {
 		if err := r.f.vacate(r.f.ctx, path); err != nil {
@@ -341,8 +341,8 @@ func (r *renaming) transient(x *transient.File) error {
 	if w := r.f.writings.Find(path); w != nil {
 		w.Settle() // the array has the content of another file
 	}
-	r.f.born(path, v, r.by)
-	err = r.f.takeAttributes(path, v, x, r.by)
+	r.f.creation.Made(path, v, r.by)
+	err = r.f.creation.TakeAttributes(path, v, x, r.by)
 	r.f.kernel.Changed(path)
 	r.f.adopting.EndCopies(r.f.ctx, path)
 	go r.f.adopting.SettleAside(path)
@@ -514,7 +514,7 @@ func (r *renaming) becomeNew(
 	x *transient.File, path string, header npy.Info, t dtype.Type,
 ) error {
 	defer r.f.sites.Lock(path)()
-	arr, err := r.f.createArray(r.f.ctx, path, r.by, header.Shape, t, header.Fortran)
+	arr, err := r.f.creation.Create(r.f.ctx, path, r.by, header.Shape, t, header.Fortran)
 	if err != nil {
 		return errno.Refused(err)
 	}
