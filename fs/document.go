@@ -14,6 +14,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/creation"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/names"
@@ -60,7 +61,7 @@ func newWritten(f *filesystem, path string, text []byte) *document {
 func (d *document) judge(beginning []byte) error {
 	whole, err := meta.CheckBeginning(beginning)
 	if err == nil && whole != nil && !d.existed.Load() {
-		err = DescribesArray(d.path(), whole)
+		err = creation.DescribesArray(d.path(), whole)
 	}
 	return errno.Refused(err)
 }

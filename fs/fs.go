@@ -11,6 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/coherence"
 	"github.com/zarrfs/zarrfs/fs/compare"
+	"github.com/zarrfs/zarrfs/fs/creation"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/library"
@@ -102,7 +103,7 @@ type filesystem struct {
 
 	transients *transient.Files
 	adopting   *adopt.Files
-	creation   *creation
+	creation   *creation.Arrays
 	documents  documents
 	wholes     *texts.Files
 	reads      *input.Reads
@@ -173,10 +174,10 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.adopting = adopt.New(adopt.Mount{Ctx: f.ctx, H: h, Names: f.names, Sites: f.sites,
 		Transients: f.transients, Stat: f.stat, Kernel: f.kernel, Layout: f.o.HDF5Layout,
 		IsWritten: func(path string) bool { return f.writings.Find(path) != nil }})
-	f.creation = &creation{creationMount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names, Sites: f.sites,
+	f.creation = creation.New(creation.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names, Sites: f.sites,
 		Traces: f.traces, Unlinked: f.unlinked, Compared: f.compared, Transients: f.transients,
 		Stat: f.stat, Failures: f.failures, Files: f.adopting, IsFromDocument: f.isFromDocument,
-		Report: func(op, path string, err error) { f.answer(op, path, err) }}}
+		Report: func(op, path string, err error) { f.answer(op, path, err) }})
 	f.writings = writing.New(writing.Mount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
 		Kernel: f.kernel, Material: f.material, Compared: f.compared, Ended: f.adopting.WritingEnded},
 		pathstate.PartsOf(&f.states, (*state).writingOf))

@@ -1,4 +1,6 @@
-package fs
+// Package creation makes the arrays of a mount that programs create by writing files: of the header
+// of a .npy, or of a document. Then it settles what stood for them, or waited for them.
+package creation
 
 import (
 	"context"
@@ -25,11 +27,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// creation makes the arrays of a mount that programs create by writing files.
-type creation struct{ creationMount }
+// Arrays are those that a mount makes.
+type Arrays struct{ Mount }
 
-// creationMount is the mount whose arrays are made.
-type creationMount struct {
+// Mount is the mount that makes them.
+type Mount struct {
 	Ctx        context.Context // ends with the mount
 	H          *zarrcore.Hierarchy
 	Log        *slog.Logger
@@ -53,6 +55,9 @@ type waitingFiles interface {
 	Waiting(ctx context.Context, path string) error
 }
 
+// New returns the arrays of a mount.
+func New(of Mount) *Arrays { return &Arrays{of} }
+
 // Programs that copy files side by side, as `xargs -P` starts them, make the views of one array at
 // the same time. Each begins when there is no array. The first one with content that says what the
 // array is creates it. The others then find the array, and go on as if they had come after it:
@@ -61,7 +66,7 @@ type waitingFiles interface {
 // ByHeader makes the array that the header of a new .npy file describes. If another view of this
 // mount has made the same one since the file was opened, it is that one. The caller has locked its
 // creation.
-func (c *creation) ByHeader(
+func (c *Arrays) ByHeader(
 	ctx context.Context, path string, by program.Process, shape []int64, t dtype.Type, fortran bool,
 ) (*zarrcore.Array, error) {
 	if c.Traces.Of(path).Made() {
@@ -86,7 +91,7 @@ func (c *creation) ByHeader(
 // Create creates an array. If the process by has just removed one through its only listed view, the
 // new array replaces that. Attributes stay, and chunks and codecs too, as in an array that is
 // overwritten.
-func (c *creation) Create(
+func (c *Arrays) Create(
 	ctx context.Context, path string, by program.Process, shape []int64, t dtype.Type, fortran bool,
 ) (*zarrcore.Array, error) {
 	old := c.Traces.Of(path).Replacing(by)
@@ -119,7 +124,7 @@ func isTruncated(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool)
 // Restore recreates the array that the caller has just removed through its only listed view. It does
 // so if the caller now writes bytes that do not describe an array. A .npy describes one, except one
 // of elements without a fixed size. It reports whether there is such an array.
-func (c *creation) Restore(ctx context.Context, path string, v view.View, by program.Process) bool {
+func (c *Arrays) Restore(ctx context.Context, path string, v view.View, by program.Process) bool {
 	old := c.Traces.Of(path).Replacing(by)
 	if old == nil || v.Describes(old.Meta) {
 		return false
@@ -128,7 +133,7 @@ func (c *creation) Restore(ctx context.Context, path string, v view.View, by pro
 }
 
 // Made notes that the array of a view is there now: made by that view, by that process.
-func (c *creation) Made(path string, v view.View, by program.Process) {
+func (c *Arrays) Made(path string, v view.View, by program.Process) {
 	dir, name := names.Split(path)
 	for _, other := range view.Keeping() {
 		x := c.Transients.Find(dir, names.File(names.Show(name), other.Name()))
@@ -165,7 +170,7 @@ func DescribesArray(path string, doc []byte) error {
 
 // ByDocument creates the array that a document describes. If its bytes came before, as NAME.raw, they
 // become its data. Those that come later will too.
-func (c *creation) ByDocument(
+func (c *Arrays) ByDocument(
 	ctx context.Context, path string, doc []byte, by program.Process,
 ) error {
 	if err := DescribesArray(path, doc); err != nil {
@@ -184,7 +189,7 @@ func (c *creation) ByDocument(
 
 // HasCome reports whether the store has the array for which a transient stands, by now. Then it
 // takes the transient off the list.
-func (c *creation) HasCome(ctx context.Context, x *transient.File) bool {
+func (c *Arrays) HasCome(ctx context.Context, x *transient.File) bool {
 	at := x.At()
 	path, v, ok := c.Names.Path(at.Dir, at.Name)
 	if !ok || x.Link != "" {
@@ -212,7 +217,7 @@ func (c *creation) HasCome(ctx context.Context, x *transient.File) bool {
 
 // leaveAttributes says so if attributes were copied to a transient whose array another program has
 // made. That array keeps its own.
-func (c *creation) leaveAttributes(x *transient.File) {
+func (c *Arrays) leaveAttributes(x *transient.File) {
 	if left := len(x.Copied.Take()); left > 0 {
 		c.Log.Warn("another program has made the array of a file to which attributes were copied; "+
 			"it did not get them", "file", x.Path(), "attributes", left)
@@ -221,7 +226,7 @@ func (c *creation) leaveAttributes(x *transient.File) {
 
 // TakeAttributes gives the array at path the attributes that were copied to the transient, which
 // has become its view v. A document has its own.
-func (c *creation) TakeAttributes(
+func (c *Arrays) TakeAttributes(
 	path string, v view.View, x *transient.File, by program.Process,
 ) error {
 	values := x.Copied.Take()
