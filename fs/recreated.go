@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/zarrfs/zarrfs/fs/remake"
+	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -19,7 +20,7 @@ import (
 func (f *filesystem) remake(
 	ctx context.Context, path string, doc []byte, isFree func() bool,
 ) (remade bool, err error) {
-	if err := f.store(ctx, path, false); err != nil { // later it would look like a change
+	if err := writing.Store(ctx, f.h, path, false); err != nil { // later it would look like a change
 		return false, err
 	}
 	copied := f.h.Fingerprint(ctx, path)
@@ -62,7 +63,5 @@ func (f *filesystem) supplant(path string, beside *zarrcore.Beside, copied strin
 // moveIn calls do, by which this mount recreates what is at path. Open texts of it become those of
 // the new one, and views that were removed stay so, unless do fails.
 func (f *filesystem) moveIn(path string, do func() error) error {
-	return f.wholes.MoveIn(path, do, func(from, to string) {
-		f.states.Edit(path, func(s *state) { s.unlinked.Rehome(from, to) })
-	})
+	return f.wholes.MoveIn(path, do, func(from, to string) { f.unlinked.Rehome(path, from, to) })
 }

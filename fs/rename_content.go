@@ -1,7 +1,6 @@
 package fs
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -57,7 +56,7 @@ func (r *renaming) content(t resolve.Target, old *zarrcore.Node) error {
 			return r.contentError(err)
 		}
 	}
-	if err := r.f.store(r.ctx, at, true); err != nil {
+	if err := writing.Store(r.ctx, r.f.h, at, true); err != nil {
 		return err
 	}
 	// Both may have other attributes by now. Those that a program has given to t count.
@@ -80,16 +79,6 @@ func (r *renaming) remakeUnused(path string, doc []byte) (remade bool, err error
 		return !r.f.inUse(path) && r.f.h.Fingerprint(r.ctx, r.path) == replaced
 	}
 	return r.f.remake(r.ctx, path, doc, isFree)
-}
-
-// store stores what was written to the array at path. If durable is set, it survives a power cut. A
-// row that a program is still writing is left to that program.
-func (f *filesystem) store(ctx context.Context, path string, durable bool) error {
-	arr, err := f.h.OpenArray(ctx, path)
-	if err != nil {
-		return err
-	}
-	return writing.ExceptOpenRow(arr, arr.Save(ctx, durable))
 }
 
 // inUse reports whether a program has a file of the array at path open or mapped.

@@ -28,13 +28,6 @@ func (p *UnlinkedViews) Ended() { *p = UnlinkedViews{} }
 // IsEmpty implements pathstate.Part.
 func (p *UnlinkedViews) IsEmpty() bool { return p.views == 0 }
 
-// Rehome notes that this mount has recreated the array, and that its directory is another one now.
-func (p *UnlinkedViews) Rehome(from, to string) {
-	if p.home == from {
-		p.home = to
-	}
-}
-
 // isOfOther reports whether the views are certain to be of an array that was in another directory
 // than that of the identity now.
 func (p *UnlinkedViews) isOfOther(now string) bool {
@@ -85,4 +78,14 @@ func (u *Unlinked) Restore(path string, v view.View) {
 // Forget shows all views of the array at path again.
 func (u *Unlinked) Forget(path string) {
 	u.parts.Edit(path, (*UnlinkedViews).Ended)
+}
+
+// Rehome notes that this mount has recreated the array at path, and that its directory is another
+// one now.
+func (u *Unlinked) Rehome(path, from, to string) {
+	u.parts.Edit(path, func(p *UnlinkedViews) {
+		if p.home == from {
+			p.home = to
+		}
+	})
 }

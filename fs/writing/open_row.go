@@ -115,6 +115,16 @@ func ExceptOpenRow(arr *zarrcore.Array, err error) error {
 	return err
 }
 
+// Store stores what was written to the array at path. If durable is set, it survives a power cut. A
+// row that a program is still writing is left to that program.
+func Store(ctx context.Context, h *zarrcore.Hierarchy, path string, durable bool) error {
+	arr, err := h.OpenArray(ctx, path)
+	if err != nil {
+		return err
+	}
+	return ExceptOpenRow(arr, arr.Save(ctx, durable))
+}
+
 // isInRow reports whether h has written into the open row.
 func (w *Array) isInRow(h *Handle) bool {
 	w.row.mu.Lock()
