@@ -232,7 +232,7 @@ func (d *document) remake(
 	if !isFree() {
 		return errWriters
 	}
-	remade, err := d.fs.remake(ctx, path, text, isFree)
+	remade, err := d.fs.remade.Replace(ctx, path, text, isFree)
 	switch {
 	case remade:
 		return nil

@@ -19,6 +19,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
+	"github.com/zarrfs/zarrfs/fs/remake"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/selfcopy"
@@ -104,6 +105,7 @@ type filesystem struct {
 	transients *transient.Files
 	adopting   *adopt.Files
 	creation   *creation.Arrays
+	remade     *remake.Arrays
 	documents  documents
 	wholes     *texts.Files
 	reads      *input.Reads
@@ -184,6 +186,8 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.wholes = texts.New(texts.Mount{Ctx: f.ctx, H: h, Log: f.log, Sites: f.sites,
 		Transients: f.transients, Compared: f.compared, Stat: f.stat, Failures: f.failures},
 		pathstate.PartsOf(&f.states, (*state).textPartOf))
+	f.remade = remake.New(remake.Mount{Ctx: f.ctx, H: h, Sites: f.sites, Stat: f.stat, Kernel: f.kernel,
+		Texts: f.wholes, Unlinked: f.unlinked, Waiting: f.adopting})
 	f.libraries = library.New(library.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names,
 		Traces: f.traces, Transients: f.transients, Errors: &f.errors, Failures: f.failures,
 		Gone:      f.gone,

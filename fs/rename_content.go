@@ -71,14 +71,14 @@ func (r *renaming) content(t resolve.Target, old *zarrcore.Node) error {
 	return remake.Describe(r.f.ctx, r.f.h, now, old)
 }
 
-// remakeUnused is remake for an array that no program has open. It does nothing either if the array
-// changes that it is to replace.
+// remakeUnused is remake.Arrays.Replace for an array that no program has open. It does nothing either
+// if the array changes that it is to replace.
 func (r *renaming) remakeUnused(path string, doc []byte) (remade bool, err error) {
 	replaced := r.f.h.Fingerprint(r.ctx, r.path)
 	isFree := func() bool {
 		return !r.f.inUse(path) && r.f.h.Fingerprint(r.ctx, r.path) == replaced
 	}
-	return r.f.remake(r.ctx, path, doc, isFree)
+	return r.f.remade.Replace(r.ctx, path, doc, isFree)
 }
 
 // inUse reports whether a program has a file of the array at path open or mapped.

@@ -1,6 +1,6 @@
 // Package remake makes an array again: with the same bytes beside the one that it is to replace, and
-// with what another array says of itself. Its callers put it in the place of that one.
-// It has no locks.
+// with what another array says of itself. Then it puts the new one in the place of the old one. It
+// has no locks.
 package remake
 
 import (
