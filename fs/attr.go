@@ -45,8 +45,8 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view.View, before *writing.Arr
 			size = now
 		}
 	}
-	if d := f.documents.find(n.Path); d != nil && v == view.Document {
-		if now, changed := d.text.Size(); changed {
+	if d := f.documents.Find(n.Path); d != nil && v == view.Document {
+		if now, changed := d.Text.Size(); changed {
 			size = now
 		}
 	}

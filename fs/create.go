@@ -236,7 +236,7 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 		h, flags, errno := n.openDocument(ctx)
 		if d, ok := h.(*documentHandle); ok && errno == 0 {
 			d.anew = d.awaited == nil
-			errno = n.fs.answer("create", n.path(), d.doc.text.SetSize(0))
+			errno = n.fs.answer("create", n.path(), d.doc.Text.SetSize(0))
 		}
 		return h, flags, errno
 	}

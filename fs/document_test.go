@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zarrfs/zarrfs/fs/alias"
+	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -20,18 +21,18 @@ func TestDocumentOfTwoCopiers(t *testing.T) {
 	first, second := program.Process{PID: 1, Mover: true}, program.Process{PID: 2, Mover: true}
 	both := view.SetOf(view.Document) | view.SetOf(view.Headed())
 	f.traces.Put("a", &alias.Trace{By: first, Own: both})
-	d, _ := f.documents.open(atA, &zarrcore.Node{})
-	d.existed.Store(true)
+	d, _ := f.documents.Open(atA, &zarrcore.Node{})
+	d.NoteExisted()
 	other := []byte(fmt.Sprintf(arrayDoc, "4, 6", "int16", "4, 5", bytesCodec))
-	if err := d.text.Write(other, 0, false); err != nil {
+	if err := d.Text.Write(other, 0, false); err != nil {
 		t.Fatal(err)
 	}
 	w := f.writings.Open(atA, arr, rawView)
-	if err := d.apply(ctx, first, opened); !errors.Is(err, errWriters) {
+	if err := d.Apply(ctx, first, document.Opened); !errors.Is(err, document.ErrWriters) {
 		t.Fatalf("beside a writer: %v", err)
 	}
 	w.Close(rawView)
-	if err := d.apply(ctx, second, opened); err != nil {
+	if err := d.Apply(ctx, second, document.Opened); err != nil {
 		t.Fatal(err)
 	}
 	if arr, err := f.h.OpenArray(ctx, "a"); err != nil || arr.Chunk()[1] != 5 {

@@ -12,6 +12,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/coherence"
 	"github.com/zarrfs/zarrfs/fs/compare"
 	"github.com/zarrfs/zarrfs/fs/creation"
+	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/library"
@@ -19,6 +20,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/remake"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
@@ -106,7 +108,7 @@ type filesystem struct {
 	adopting   *adopt.Files
 	creation   *creation.Arrays
 	remade     *remake.Arrays
-	documents  documents
+	documents  *document.Files
 	wholes     *texts.Files
 	reads      *input.Reads
 	copied     *input.Copies
@@ -142,7 +144,6 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.sizes.layout = f.o.HDF5Layout
 	f.sites = site.New(f.ctx, h)
-	f.documents.fs = f
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
 	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.sites.Identity)
 	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
@@ -191,7 +192,14 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.libraries = library.New(library.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names,
 		Traces: f.traces, Transients: f.transients, Errors: &f.errors, Failures: f.failures,
 		Gone:      f.gone,
-		IsWritten: func(path string) bool { return f.documents.find(path) != nil }})
+		IsWritten: func(path string) bool { return f.documents.Find(path) != nil }})
+	f.documents = document.New(document.Mount{H: h, Log: f.log, Sites: f.sites, Texts: f.wholes,
+		Writings: f.writings, Traces: f.traces, Reads: f.reads, Copied: f.copied,
+		Transients: f.transients, Stat: f.stat, Kernel: f.kernel, Material: f.material,
+		Arrays: f.creation, Remade: f.remade,
+		Taken: func(path string, by program.Process, err error) {
+			f.failures.Note(f.libraries.RefusedAt(path, by, err), err)
+		}}, pathstate.PartsOf(&f.states, (*state).textPartOf))
 	return f
 }
 

@@ -12,6 +12,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -88,8 +89,8 @@ func (b *base) awaitArray(attr string, data []byte, by program.Process) syscall.
 // Programs that extract archives set a file's attributes before they close it. It reports whether
 // the document could be applied.
 func (b *base) applyDocument(ctx context.Context) bool {
-	d := b.fs.documents.findAt(b.path)
-	return d != nil && d.apply(b.fs.ctx, wire.Caller(ctx), missing) == nil
+	d := b.fs.documents.FindAt(b.path)
+	return d != nil && d.Apply(b.fs.ctx, wire.Caller(ctx), document.Missing) == nil
 }
 
 // setByDocument answers a program that copies the files of an array and has created it by one of
@@ -206,7 +207,7 @@ func (f *filesystem) isFromDocument(path, attr string, by program.Process) bool 
 	if xattr.IsFixed(attr) || attr == xattr.Error {
 		return true
 	}
-	if d := f.documents.find(path); d != nil && d.text.IsDue() {
+	if d := f.documents.Find(path); d != nil && d.Text.IsDue() {
 		return true
 	}
 	if !f.copied.Has(path, by) {

@@ -13,6 +13,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/input"
@@ -480,11 +481,11 @@ func (r *renaming) becomeDocument(x *transient.File, path string) error {
 	if len(text) > input.MostText {
 		return fmt.Errorf("%s: %w", x.Path(), input.TextTooLong(x.Size()))
 	}
-	d := newWritten(r.f, path, text)
+	d := r.f.documents.Written(path, text)
 	if len(text) == 0 {
 		return fmt.Errorf("%w: expected a document, found an empty file", iofs.ErrInvalid)
 	}
-	return d.applyInTurn(r.f.ctx, r.by, opened)
+	return d.ApplyInTurn(r.f.ctx, r.by, document.Opened)
 }
 
 // becomeArray makes the .npy file that a transient holds an array, or the new content of the one at

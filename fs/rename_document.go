@@ -4,6 +4,7 @@ import (
 	"errors"
 	iofs "io/fs"
 
+	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -51,8 +52,8 @@ func (r *renaming) groupDocument(t resolve.Target) error {
 	if err != nil {
 		return err
 	}
-	d := newWritten(r.f, r.path, t.Node.Document)
-	if err := d.applyInTurn(r.f.ctx, r.by, opened); err != nil {
+	d := r.f.documents.Written(r.path, t.Node.Document)
+	if err := d.ApplyInTurn(r.f.ctx, r.by, document.Opened); err != nil {
 		return r.contentError(err)
 	}
 	r.f.traces.Hide(t.Node.Path, view.Document, r.by)
@@ -83,8 +84,8 @@ func (r *renaming) document(t resolve.Target, old *zarrcore.Node) error {
 	if err := r.f.rights.Refuses(r.user, old, rights.ToReplace); err != nil {
 		return err
 	}
-	d := newWritten(r.f, r.path, t.Node.Document)
-	if err := d.applyInTurn(r.f.ctx, r.by, opened); err != nil {
+	d := r.f.documents.Written(r.path, t.Node.Document)
+	if err := d.ApplyInTurn(r.f.ctx, r.by, document.Opened); err != nil {
 		return r.contentError(err)
 	}
 	if err := r.f.h.Remove(r.f.ctx, t.Node.Path); err != nil && !errors.Is(err, iofs.ErrNotExist) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -24,15 +25,15 @@ func TestDocumentWhileRenameIsSlow(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 		}
 	})
-	d, _ := f.documents.open(atA, &zarrcore.Node{})
-	d.existed.Store(true)
-	if err := d.text.Write([]byte(`{"attributes": {"units": "K"}}`), 0, false); err != nil {
+	d, _ := f.documents.Open(atA, &zarrcore.Node{})
+	d.NoteExisted()
+	if err := d.Text.Write([]byte(`{"attributes": {"units": "K"}}`), 0, false); err != nil {
 		t.Fatal(err)
 	}
 	moved := make(chan error, 1)
 	go func() { moved <- (&renaming{f: f, ctx: ctx}).node("a", "b", identity.Key{}) }()
 	<-slow
-	if err := d.apply(ctx, program.Process{}, opened); err != nil {
+	if err := d.Apply(ctx, program.Process{}, document.Opened); err != nil {
 		t.Error(err)
 	}
 	if err := <-moved; err != nil {

@@ -3,6 +3,7 @@ package fs
 import (
 	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/compare"
+	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/material"
@@ -92,7 +93,4 @@ func (s *state) Join(stayed *state) {
 }
 
 // documentOpen returns the document while programs write it, nil if none does.
-func (s *state) documentOpen() *document {
-	d, _ := s.texts.Document.It.(*document)
-	return d
-}
+func (s *state) documentOpen() *document.File { return document.Of(&s.texts) }

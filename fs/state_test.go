@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
@@ -64,14 +65,14 @@ var sampleParts = map[string]struct {
 	},
 	"texts": {
 		func(f *filesystem, path string) {
-			f.documents.open(func() string { return path }, &zarrcore.Node{})
+			f.documents.Open(func() string { return path }, &zarrcore.Node{})
 			f.wholes.Open(func() string { return path }, jsonlView)
 		},
 		func(s *state) string {
 			if !s.texts.HasWholes() {
 				return ""
 			}
-			return s.documentOpen().path()
+			return s.documentOpen().Path()
 		},
 	},
 	"unlinked": {
@@ -87,7 +88,7 @@ var sampleParts = map[string]struct {
 	},
 	"refused": {
 		func(f *filesystem, path string) {
-			f.transients.KeepText(spotOfDocument(names.Join(path, "x")), []byte("{}"))
+			f.transients.KeepText(document.Spot(names.Join(path, "x")), []byte("{}"))
 		},
 		func(s *state) string { return s.refused["x.json"].At().Dir },
 	},

@@ -68,7 +68,7 @@ func (f *filesystem) hasOpen(path string) (open bool) {
 // count.
 func (s *state) hasOpen() bool {
 	return s.writing.It != nil && s.writing.It.Live() != nil ||
-		s.documentOpen() != nil && s.documentOpen().existed.Load() ||
+		s.documentOpen() != nil && s.documentOpen().Existed() ||
 		s.texts.HasWholes()
 }
 

@@ -102,6 +102,7 @@ var layers = map[string]int{
 	"fs/writing":                     13,
 	"fs/adopt":                       14,
 	"fs/creation":                    14,
+	"fs/document":                    14,
 	"fs/remake":                      14,
 	"fs":                             15,
 	"cmd/zarrfs":                     16,

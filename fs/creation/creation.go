@@ -5,8 +5,6 @@ package creation
 import (
 	"context"
 	"errors"
-	"fmt"
-	iofs "io/fs"
 	"log/slog"
 	"slices"
 
@@ -24,7 +22,6 @@ import (
 	"github.com/zarrfs/zarrfs/fs/xattr"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 // Arrays are those that a mount makes.
@@ -156,26 +153,11 @@ func (c *Arrays) Made(path string, v view.View, by program.Process) {
 	c.Traces.Made(path, v, by)
 }
 
-// DescribesArray refuses a document that is not one of an array, for a file of that array's name. A
-// group made of it would not have that file.
-func DescribesArray(path string, doc []byte) error {
-	if !meta.DescribesGroup(doc) {
-		return nil
-	}
-	_, name := names.Split(path)
-	return fmt.Errorf("%w: expected the document of an array, found one without a shape, as groups "+
-		"have; mkdir %[2]s makes a group, and %[2]s/%[3]s is its document",
-		iofs.ErrInvalid, names.Show(name), resolve.GroupFile)
-}
-
 // ByDocument creates the array that a document describes. If its bytes came before, as NAME.raw, they
 // become its data. Those that come later will too.
 func (c *Arrays) ByDocument(
 	ctx context.Context, path string, doc []byte, by program.Process,
 ) error {
-	if err := DescribesArray(path, doc); err != nil {
-		return err
-	}
 	if err := c.H.CreateFromDocument(ctx, path, doc); err != nil {
 		return errno.Refused(err)
 	}

@@ -42,20 +42,6 @@ func TestDocumentBesideOtherBytes(t *testing.T) {
 	}
 }
 
-// TestDocumentOfGroup refuses the document of a group for the file of an array.
-func TestDocumentOfGroup(t *testing.T) {
-	ctx := t.Context()
-	h := hierarchy(t)
-	all := New(Mount{Ctx: ctx, H: h, Files: tooShort{}})
-	err := all.ByDocument(ctx, "a", []byte(groupDoc), program.Process{})
-	if !errors.Is(err, iofs.ErrInvalid) || DescribesArray("a", []byte(arrayDoc)) != nil {
-		t.Errorf("%v, expected %v", err, iofs.ErrInvalid)
-	}
-	if _, err := h.Node(ctx, "a"); !errors.Is(err, iofs.ErrNotExist) {
-		t.Errorf("the group: %v, expected %v", err, iofs.ErrNotExist)
-	}
-}
-
 // hierarchy returns one without arrays.
 func hierarchy(t *testing.T) *zarrcore.Hierarchy {
 	t.Helper()
