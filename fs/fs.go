@@ -174,16 +174,17 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.kernel = coherence.New(f.cached, f.stat, f.material, f.log)
 	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},
 		f.stat, f.unlinked)
+	f.writings = writing.New(writing.Mount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
+		Kernel: f.kernel, Material: f.material, Compared: f.compared,
+		Ended: func(path string) { f.adopting.WritingEnded(path) }},
+		pathstate.PartsOf(&f.states, (*state).writingOf))
 	f.adopting = adopt.New(adopt.Mount{Ctx: f.ctx, H: h, Names: f.names, Sites: f.sites,
-		Transients: f.transients, Stat: f.stat, Kernel: f.kernel, Layout: f.o.HDF5Layout,
-		IsWritten: func(path string) bool { return f.writings.Find(path) != nil }})
+		Transients: f.transients, Stat: f.stat, Kernel: f.kernel, Writings: f.writings,
+		Layout: f.o.HDF5Layout})
 	f.creation = creation.New(creation.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names, Sites: f.sites,
 		Traces: f.traces, Unlinked: f.unlinked, Compared: f.compared, Transients: f.transients,
 		Stat: f.stat, Failures: f.failures, Files: f.adopting, IsFromDocument: f.isFromDocument,
 		Report: func(op, path string, err error) { f.answer(op, path, err) }})
-	f.writings = writing.New(writing.Mount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
-		Kernel: f.kernel, Material: f.material, Compared: f.compared, Ended: f.adopting.WritingEnded},
-		pathstate.PartsOf(&f.states, (*state).writingOf))
 	f.wholes = texts.New(texts.Mount{Ctx: f.ctx, H: h, Log: f.log, Sites: f.sites,
 		Transients: f.transients, Compared: f.compared, Stat: f.stat, Failures: f.failures},
 		pathstate.PartsOf(&f.states, (*state).textPartOf))

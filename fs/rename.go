@@ -24,7 +24,6 @@ import (
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
-	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -501,7 +500,7 @@ func (r *renaming) becomeArray(
 		err = r.becomeNew(x, path, header, t)
 	}
 	if !missing || errors.Is(err, iofs.ErrExist) {
-		err = r.f.overwrite(v, x, path, header, t)
+		err = r.f.adopting.Overwrite(v, x, path, header, t)
 	}
 	if lines, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {
 		return r.f.adopting.Elements(r.f.ctx, path, lines, x)
@@ -521,59 +520,8 @@ func (r *renaming) becomeNew(
 	}
 	r.f.traces.Made(path, r.view, r.by)
 	r.f.compared.Made(path, r.view, r.by)
-	if err = r.f.fillByHeader(arr, x, header); err != nil {
+	if err = r.f.adopting.Behind(arr, x, header); err != nil {
 		err = errors.Join(err, r.f.h.Remove(r.f.ctx, path))
 	}
 	return err
-}
-
-// fillByHeader writes what a transient has behind the header of its .npy to the array, and stores it.
-func (f *filesystem) fillByHeader(
-	arr *zarrcore.Array, x *transient.File, header npy.Info,
-) error {
-	data, err := arr.InOrder(header.Fortran)
-	if err != nil {
-		return err
-	}
-	return f.adopting.Fill(f.ctx, data, x, header.Len)
-}
-
-// overwrite makes the .npy file that a transient holds the content of the array at path, as a
-// program does that writes it in order. Programs that read the array find as much as has come.
-func (f *filesystem) overwrite(
-	v view.HeaderView, x *transient.File, path string, header npy.Info, t dtype.Type,
-) error {
-	old, _ := f.h.OpenArray(f.ctx, path) // Overwrite says what is wrong with it
-	w := f.writings.Open(func() string { return path }, old, v)
-	defer w.Close(v)
-	if w.OpensOf(v) > 1 {
-		return f.overwriteBeside(x, path, header, t)
-	}
-	w.Await(func(
-		ctx context.Context, shape []int64, t dtype.Type, fortran bool,
-	) (*zarrcore.Array, error) {
-		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
-		return arr, errno.Refused(err)
-	})
-	err := x.EachPiece(0, func(p []byte, at int64) error {
-		_, err := w.Put(f.ctx, nil, v, p, at, writing.AtOffset)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	arr := w.Live()
-	return writing.ExceptOpenRow(arr, arr.Save(f.ctx, false)) // another program may be writing the last row
-}
-
-// overwriteBeside is overwrite while other programs have the .npy file open for writing. They go on
-// by their own header, so that what they write in another order is refused.
-func (f *filesystem) overwriteBeside(
-	x *transient.File, path string, header npy.Info, t dtype.Type,
-) error {
-	arr, err := f.h.Overwrite(f.ctx, path, header.Shape, t, header.Fortran)
-	if err != nil {
-		return errno.Refused(err)
-	}
-	return f.fillByHeader(arr, x, header)
 }

@@ -33,8 +33,8 @@ type Mount struct {
 	Transients *transient.Files
 	Stat       *stat.Cache
 	Kernel     *coherence.Kernel
-	IsWritten  func(path string) bool // whether programs write to the array there
-	Layout     netcdf.Layout          // of the files that show a group
+	Writings   *writing.Arrays
+	Layout     netcdf.Layout // of the files that show a group
 }
 
 // New returns the files of a mount.

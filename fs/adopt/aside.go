@@ -39,7 +39,7 @@ func (f *Files) settleOne(x *transient.File, path string, v view.View) {
 func (f *Files) ClosedAside(x *transient.File) {
 	was := x.Was()
 	path, v, ok := f.Names.Path(was.Dir, was.Name)
-	if ok && !f.IsWritten(path) {
+	if ok && f.Writings.Find(path) == nil {
 		f.settleOne(x, path, v)
 	}
 }
