@@ -120,11 +120,11 @@ func (n *fileNode) openComposite(
 	f.stat.Forget(n.path())
 	c, err := v.OpenMany(req, f.h, n.path(), f.o.HDF5Layout)
 	if err != nil {
-		return nil, 0, f.answerRead("open", n.path(), err)
+		return nil, 0, f.AnswerRead("open", n.path(), err)
 	}
 	if err := f.refusesNodes(ctx, c); err != nil {
 		c.Close()
-		return nil, 0, f.answerRead("open", n.path(), err)
+		return nil, 0, f.AnswerRead("open", n.path(), err)
 	}
 	if !n.use().composites.enter(f.ctx, c) { // mappings of what is open keep their bytes
 		c.Close()
@@ -248,7 +248,7 @@ func (h *compositeHandle) Write(ctx context.Context, p []byte, off int64) (uint3
 	if err == nil && note.Synced {
 		err = h.flush(true)
 	}
-	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
+	if errno := f.AnswerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
 	return uint32(len(p)), 0
@@ -408,12 +408,12 @@ func (h *compositeHandle) flush(durable bool) error {
 
 // Flush stores what was written.
 func (h *compositeHandle) Flush(context.Context) syscall.Errno {
-	return h.node.fs.answer("close", h.node.path(), h.flush(false))
+	return h.node.fs.Answer("close", h.node.path(), h.flush(false))
 }
 
 // Fsync stores what was written so that it survives a power cut.
 func (h *compositeHandle) Fsync(context.Context, uint32) syscall.Errno {
-	return h.node.fs.answer("fsync", h.node.path(), h.flush(true))
+	return h.node.fs.Answer("fsync", h.node.path(), h.flush(true))
 }
 
 // Allocate takes space that is there already.
@@ -421,7 +421,7 @@ func (h *compositeHandle) Allocate(_ context.Context, off, size uint64, mode uin
 	if mode == 0 && off+size >= off && off+size <= uint64(h.of.Size()) {
 		return 0
 	}
-	return h.node.fs.answer("fallocate", h.node.path(), h.errStructure("space in"))
+	return h.node.fs.Answer("fallocate", h.node.path(), h.errStructure("space in"))
 }
 
 // Release ends the handle. What could not be stored stays in memory, and is named in the log.

@@ -33,18 +33,18 @@ func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.
 	defer req.End()
 	path, err := g.newPath(name)
 	if err != nil {
-		return nil, g.fs.answerAt("mkdir", g.path(), name, err)
+		return nil, g.fs.AnswerAt("mkdir", g.path(), name, err)
 	}
 	defer g.fs.sites.Lock(path)()
 	if err := g.fs.vacate(req, path); err != nil {
-		return nil, g.fs.answer("mkdir", path, err)
+		return nil, g.fs.Answer("mkdir", path, err)
 	}
 	if err := g.fs.h.CreateGroup(req, path); err != nil {
-		return nil, g.fs.answer("mkdir", path, g.fs.libraries.NoGroup(path, err))
+		return nil, g.fs.Answer("mkdir", path, g.fs.libraries.NoGroup(path, err))
 	}
 	n, err := g.fs.h.Node(req, path)
 	if err != nil {
-		return nil, g.fs.answer("mkdir", path, err)
+		return nil, g.fs.Answer("mkdir", path, err)
 	}
 	g.fs.traces.MadeGroup(path, n.Version, wire.Thread(ctx), wire.Caller(ctx))
 	g.fs.entry(req, resolve.Target{Node: n}, false, out)
@@ -88,8 +88,8 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if err := cmp.Or(g.fs.libraries.OfStore(name), misnamed); err != nil {
 		return nil, nil, 0, g.fs.libraries.RefuseName(ctx, dir, name, err)
 	}
-	if err := g.fs.removedStore(); err != nil {
-		return nil, nil, 0, g.fs.answerAt("create", dir, name, err)
+	if err := g.fs.RemovedStore(); err != nil {
+		return nil, nil, 0, g.fs.AnswerAt("create", dir, name, err)
 	}
 	if isView && view.IsComposite(v) && wire.Caller(ctx).Copier { // a copy of what it will show
 		return g.createTransient(ctx, dir, name, flags, mode, out)
@@ -121,7 +121,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	switch {
 	case err != nil:
 		end()
-		return nil, nil, 0, g.fs.answer("create", path, err)
+		return nil, nil, 0, g.fs.Answer("create", path, err)
 	case missing && g.fs.creation.Restore(req, path, v, wire.Caller(ctx)):
 		missing = false
 	case missing && !v.Describes(nil):
@@ -139,24 +139,24 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	}
 	if n.Kind == zarrcore.LinkNode && !view.IsDerived(v) {
 		g.fs.unlinked.Restore(path, v) // such as `cp --remove-destination` has just removed
-		return nil, nil, 0, g.fs.answer("create", path, errIsLink(n, v))
+		return nil, nil, 0, g.fs.Answer("create", path, errIsLink(n, v))
 	}
 	if name != groupFile && !view.IsDerived(v) && n.Kind != zarrcore.ArrayNode {
-		return nil, nil, 0, g.fs.answer("create", path, fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s", iofs.ErrExist, path, n.Kind, name))
+		return nil, nil, 0, g.fs.Answer("create", path, fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s", iofs.ErrExist, path, n.Kind, name))
 	}
 	return g.createView(ctx, inode, t, out)
 }
 
 func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	if err := g.fs.transients.RefusesName(name); err != nil {
-		return nil, nil, 0, g.fs.answerAt("create", dir, name, err)
+		return nil, nil, 0, g.fs.AnswerAt("create", dir, name, err)
 	}
 	x, err := g.fs.transients.Make(g.path, name)
 	if err == nil {
 		err = x.Bytes.UseFD(func(fd int) error { return unix.Fchmod(fd, mode&0o777) })
 	}
 	if err != nil {
-		return nil, nil, 0, g.fs.answer("create", names.Join(dir, name), err)
+		return nil, nil, 0, g.fs.Answer("create", names.Join(dir, name), err)
 	}
 	g.listing.Changed()
 	n := g.transientNode(ctx, x)
@@ -177,7 +177,7 @@ func (g *groupNode) createView(
 		}
 		if err != nil {
 			g.fs.unlinked.Restore(t.Node.Path, t.View) // `cp -f` has just removed it
-			return nil, nil, 0, g.fs.answer("create", n.path(), err)
+			return nil, nil, 0, g.fs.Answer("create", n.path(), err)
 		}
 	}
 	joined := x == nil && g.fs.traces.Opened(t.Node.Path, t.View, wire.Caller(ctx))
@@ -222,11 +222,11 @@ func (n *fileNode) attrGone(ctx context.Context, a *fuse.Attr) syscall.Errno {
 func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	err := cmp.Or(refusesWrites(n.view), writing.RefusesSaving(n.view, wire.Caller(ctx)))
 	if err != nil {
-		return nil, 0, n.fs.answer("create", n.path(), err)
+		return nil, 0, n.fs.Answer("create", n.path(), err)
 	}
 	if view.IsComposite(n.view) {
 		err := errStructure(n.view, "a new file in the place of")
-		return nil, 0, n.fs.answer("create", n.path(), err)
+		return nil, 0, n.fs.Answer("create", n.path(), err)
 	}
 	v, ok := n.view.(view.ArrayView)
 	if text, isText := n.view.(view.TextView); isText && !ok {
@@ -236,7 +236,7 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 		h, flags, errno := n.openDocument(ctx)
 		if d, ok := h.(*documentHandle); ok && errno == 0 {
 			d.anew = d.awaited == nil
-			errno = n.fs.answer("create", n.path(), d.doc.Text.SetSize(0))
+			errno = n.fs.Answer("create", n.path(), d.doc.Text.SetSize(0))
 		}
 		return h, flags, errno
 	}
@@ -250,7 +250,7 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 		if c == nil && err == nil {
 			err = w.Of.CreateAnew(n.fs.ctx, n, v)
 		}
-		if errno = n.fs.answer("create", n.path(), err); errno != 0 {
+		if errno = n.fs.Answer("create", n.path(), err); errno != 0 {
 			w.Release(ctx)
 		}
 	}
@@ -265,7 +265,7 @@ func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscal
 		if w.By.Mover { // an empty file is a copy of one
 			begin = w.whole.Truncate
 		}
-		errno = n.fs.answer("create", n.path(), begin())
+		errno = n.fs.Answer("create", n.path(), begin())
 	}
 	return h, flags, errno
 }

@@ -194,7 +194,7 @@ func (d *dirHandle) children(yield func([]zarrcore.Child, error) bool) {
 	}
 	enough := errors.New("enough")
 	err := func() (err error) {
-		defer f.errors.RecoverTo("list", d.group.path(), &err)
+		defer f.Errors.RecoverTo("list", d.group.path(), &err)
 		return f.h.ChildBatches(d.ctx, d.group.path(), func(some []zarrcore.Child) error {
 			if !yield(some, nil) {
 				return enough
@@ -216,7 +216,7 @@ func (d *dirHandle) look(n int) {
 	for n > 0 && d.err == 0 {
 		some, err, more := d.next()
 		if err != nil {
-			d.err = d.group.fs.errors.Errno("list", d.group.path(), err)
+			d.err = d.group.fs.Errors.Errno("list", d.group.path(), err)
 		}
 		if err != nil || !more {
 			return
@@ -325,7 +325,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		err = iofs.ErrNotExist
 	}
 	if err != nil {
-		return nil, f.errors.Errno("lookup", d.last.path, err)
+		return nil, f.Errors.Errno("lookup", d.last.path, err)
 	}
 	t := resolve.Target{Node: n, View: d.last.view}
 	if err := f.entry(req, t, true, out); err != nil {

@@ -62,7 +62,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 	}
 	if err != nil && !missing {
 		n.letGo(x, false)
-		return nil, 0, n.fs.answer("open", path, err)
+		return nil, 0, n.fs.Answer("open", path, err)
 	}
 	d, isFirst := n.fs.documents.Open(n.path, node)
 	if !missing {
@@ -112,7 +112,7 @@ func (h *documentHandle) Read(_ context.Context, dest []byte, off int64) (fuse.R
 // Write changes the text.
 func (h *documentHandle) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
 	err := h.doc.Text.Write(p, off, h.node.fs.notes.Of(ctx).AtEnd)
-	if errno := h.node.fs.answerChange("write", h.node.path(), err); errno != 0 {
+	if errno := h.node.fs.AnswerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
 	h.Wrote()
@@ -123,7 +123,7 @@ func (h *documentHandle) Write(ctx context.Context, p []byte, off int64) (uint32
 // Flush applies the text.
 func (h *documentHandle) Flush(context.Context) syscall.Errno {
 	if emptied, _ := h.doc.IsEmptied(); emptied && h.IsMeant() {
-		return h.node.fs.answer("close", h.node.path(), view.ErrEmpty(h.node.view))
+		return h.node.fs.Answer("close", h.node.path(), view.ErrEmpty(h.node.view))
 	}
 	return h.apply("close")
 }
@@ -139,7 +139,7 @@ func (h *documentHandle) apply(op string) syscall.Errno {
 		h.keepRefused()
 	}
 	h.node.ForgetSize()
-	return h.node.fs.answer(op, h.node.path(), err)
+	return h.node.fs.Answer(op, h.node.path(), err)
 }
 
 // Release ends the handle, and applies what pages of a mapping have brought behind the last close.
@@ -152,7 +152,7 @@ func (h *documentHandle) Release(context.Context) syscall.Errno {
 	size := h.doc.Text.Offered()
 	last := f.documents.Close(h.doc)
 	if _, cut := h.doc.IsEmptied(); last && cut {
-		f.answer("close", h.node.path(), view.ErrEmpty(h.node.view)) // for the log
+		f.Answer("close", h.node.path(), view.ErrEmpty(h.node.view)) // for the log
 	}
 	refused := last && h.doc.Text.IsRefused()
 	h.node.letGo(h.awaited, refused)

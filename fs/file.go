@@ -56,7 +56,7 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 		}
 	}
 	if err != nil {
-		return nil, f.answerRead("read", h.node.path(), err)
+		return nil, f.AnswerRead("read", h.node.path(), err)
 	}
 	if len(r.Slices) > maxPieces {
 		f.count.gathered.Add(1)

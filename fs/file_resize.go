@@ -17,15 +17,15 @@ func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) sy
 	h.Of.Settle()
 	if off+size > 1<<63-1 || off+size < off {
 		err := fmt.Errorf("%w: %d bytes at %d", errno.ErrTooBig, size, off)
-		return f.answer("fallocate", h.node.path(), err)
+		return f.Answer("fallocate", h.node.path(), err)
 	}
 	if h.Comparing() != nil { // nothing is written
-		return f.answer("fallocate", h.node.path(), errors.ErrUnsupported)
+		return f.Answer("fallocate", h.node.path(), errors.ErrUnsupported)
 	}
 	keep := mode&unix.FALLOC_FL_KEEP_SIZE != 0
 	err := h.begin(ctx)
 	if err != nil {
-		return f.answerChange("fallocate", h.node.path(), err)
+		return f.AnswerChange("fallocate", h.node.path(), err)
 	}
 	switch mode &^ unix.FALLOC_FL_KEEP_SIZE {
 	case 0:
@@ -39,5 +39,5 @@ func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) sy
 	default:
 		err = fmt.Errorf("fallocate mode %#x: %w; expected 0, a hole, or a range of zeros", mode, errors.ErrUnsupported)
 	}
-	return f.answerChange("fallocate", h.node.path(), err)
+	return f.AnswerChange("fallocate", h.node.path(), err)
 }

@@ -31,7 +31,7 @@ func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, 
 		return 0, syscall.ENXIO
 	}
 	if err != nil {
-		return 0, h.node.fs.errors.Errno("seek", h.node.path(), err)
+		return 0, h.node.fs.Errors.Errno("seek", h.node.path(), err)
 	}
 	return uint64(min(at, size)), 0
 }

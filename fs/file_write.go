@@ -53,7 +53,7 @@ func (n *fileNode) openForWriting(
 		if errors.Is(err, iofs.ErrNotExist) {
 			return nil, 0, n.lookAgain(ctx)
 		}
-		return nil, 0, f.answer("open", n.path(), err)
+		return nil, 0, f.Answer("open", n.path(), err)
 	}
 	f.count.opens.Add(1)
 	f.count.openWrite.Add(1)
@@ -107,7 +107,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
 	if c := h.Comparing(); c != nil && kind != writing.ByPage {
-		errno := f.answerChange("write", h.node.path(), c.Write(f.ctx, p, off))
+		errno := f.AnswerChange("write", h.node.path(), c.Write(f.ctx, p, off))
 		if errno != 0 {
 			return 0, errno
 		}
@@ -130,7 +130,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	if err == nil && note.Synced {
 		err = h.Of.Sync(f.ctx, h.Handle)
 	}
-	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
+	if errno := f.AnswerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
 	known := h.node.told.Load()

@@ -83,7 +83,7 @@ type Options struct {
 
 // filesystem is one mount: everything that its nodes share.
 type filesystem struct {
-	answers
+	errno.Answers
 
 	h        *zarrcore.Hierarchy
 	o        Options
@@ -146,7 +146,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.sites = site.New(f.ctx, h)
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
 	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.sites.Identity)
-	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
+	f.Failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
 	f.reads = input.NewReads(pathstate.PartsOf(&f.states, (*state).readsOf))
 	f.copied = input.NewCopies(pathstate.PartsOf(&f.states, (*state).copiedOf))
 	f.between = selfcopy.Mount{Dir: dir, Folder: f.o.Folder}
@@ -154,12 +154,12 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}
-	f.errors.To, f.folder, f.unsaved = f.log, f.o.Folder, f.whyUnsaved
-	f.root = func() error {
+	f.Errors.To, f.Folder, f.Unsaved = f.log, f.o.Folder, f.whyUnsaved
+	f.Root = func() error {
 		_, err := f.o.Store.Stat(f.ctx, "")
 		return err
 	}
-	f.pathOf = func(dir, name string) (string, bool) {
+	f.PathOf = func(dir, name string) (string, bool) {
 		path, _, ok := f.names.Path(dir, name)
 		return path, ok
 	}
@@ -168,7 +168,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Texts: pathstate.PartsOf(&f.states, (*state).textsOf)})
 	f.rights = rights.New(f.ctx, rights.Options{AllowOther: o.AllowOther, ReadOnly: f.o.ReadOnly,
 		UID: o.UID, GID: o.GID, Umask: o.Umask}, f.o.Store)
-	f.stat = stat.NewCache(f.ctx, h, f.o.Store, &f.errors, stat.States{
+	f.stat = stat.NewCache(f.ctx, h, f.o.Store, &f.Errors, stat.States{
 		Nodes: pathstate.PartsOf(&f.states, (*state).nodeOf), Taken: pathstate.PartsOf(&f.states, (*state).takenOf)})
 	f.material = material.New(f.ctx, f.materialOptions(), h, pathstate.PartsOf(&f.states, (*state).materialOf))
 	f.kernel = coherence.New(f.cached, f.stat, f.material, f.log)
@@ -183,15 +183,15 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Layout: f.o.HDF5Layout})
 	f.creation = creation.New(creation.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names, Sites: f.sites,
 		Traces: f.traces, Unlinked: f.unlinked, Compared: f.compared, Transients: f.transients,
-		Stat: f.stat, Failures: f.failures, Files: f.adopting, IsFromDocument: f.isFromDocument,
-		Report: func(op, path string, err error) { f.answer(op, path, err) }})
+		Stat: f.stat, Failures: f.Failures, Files: f.adopting, IsFromDocument: f.isFromDocument,
+		Report: func(op, path string, err error) { f.Answer(op, path, err) }})
 	f.wholes = texts.New(texts.Mount{Ctx: f.ctx, H: h, Log: f.log, Sites: f.sites,
-		Transients: f.transients, Compared: f.compared, Stat: f.stat, Failures: f.failures},
+		Transients: f.transients, Compared: f.compared, Stat: f.stat, Failures: f.Failures},
 		pathstate.PartsOf(&f.states, (*state).textPartOf))
 	f.remade = remake.New(remake.Mount{Ctx: f.ctx, H: h, Sites: f.sites, Stat: f.stat, Kernel: f.kernel,
 		Texts: f.wholes, Unlinked: f.unlinked, Waiting: f.adopting})
 	f.libraries = library.New(library.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names,
-		Traces: f.traces, Transients: f.transients, Errors: &f.errors, Failures: f.failures,
+		Traces: f.traces, Transients: f.transients, Errors: &f.Errors, Failures: f.Failures,
 		Gone:      f.gone,
 		IsWritten: func(path string) bool { return f.documents.Find(path) != nil }})
 	f.documents = document.New(document.Mount{H: h, Log: f.log, Sites: f.sites, Texts: f.wholes,
@@ -199,7 +199,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Transients: f.transients, Stat: f.stat, Kernel: f.kernel, Material: f.material,
 		Arrays: f.creation, Remade: f.remade,
 		Taken: func(path string, by program.Process, err error) {
-			f.failures.Note(f.libraries.RefusedAt(path, by, err), err)
+			f.Failures.Note(f.libraries.RefusedAt(path, by, err), err)
 		}}, pathstate.PartsOf(&f.states, (*state).textPartOf))
 	return f
 }
@@ -213,7 +213,7 @@ func (f *filesystem) transientOptions() transient.Options {
 
 // materialOptions returns what may be materialised.
 func (f *filesystem) materialOptions() material.Options {
-	o := material.Options{Limit: f.o.ScratchSize / 2, Dir: f.o.ScratchDir, Log: &f.errors}
+	o := material.Options{Limit: f.o.ScratchSize / 2, Dir: f.o.ScratchDir, Log: &f.Errors}
 	if f.o.IO == pagecache.IOAuto && f.o.ScratchDir != "" {
 		o.Most = f.o.Materialize
 	}
@@ -222,3 +222,14 @@ func (f *filesystem) materialOptions() material.Options {
 
 // request returns the context of a kernel request and what must be called when it is answered.
 func (f *filesystem) request(ctx context.Context) *wire.Request { return wire.NewRequest(f.ctx, ctx) }
+
+// whyUnsaved returns why what was written to the array at path could not be stored at the last
+// attempt. It returns nil if it was stored.
+func (f *filesystem) whyUnsaved(path string) error {
+	if w := f.writings.Find(path); w != nil {
+		if _, err := w.Unsaved(); err != nil {
+			return err
+		}
+	}
+	return f.wholes.Unsaved(path)
+}

@@ -94,7 +94,7 @@ func (f *filesystem) serverOptions() fuse.MountOptions {
 		// capabilities to lose.
 		ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_HANDLE_KILLPRIV_V2,
 		PanicHandler: func(r any) fuse.Status {
-			f.errors.Panicked("request", r)
+			f.Errors.Panicked("request", r)
 			return fuse.EIO
 		},
 		Debug: f.o.Debug, Logger: f.goLog(slog.LevelDebug),

@@ -125,7 +125,7 @@ func (f *filesystem) entry(
 	}
 	if t.View == nil {
 		if t.Node.Err != nil { // it is shown without attributes
-			f.errors.Errno("lookup", t.Node.Path, t.Node.Err)
+			f.Errors.Errno("lookup", t.Node.Path, t.Node.Err)
 		}
 		f.groupAttr(t.Node, f.groupStamp(ctx, t.Node).ModTime, &out.Attr)
 		return nil
@@ -137,7 +137,7 @@ func (f *filesystem) entry(
 	}
 	known, err := f.countedAttr(ctx, t.Node, t.View, wait, false, &out.Attr)
 	if errors.Is(err, errno.ErrTooBig) {
-		f.errors.Errno("lookup", t.Node.Path, err)
+		f.Errors.Errno("lookup", t.Node.Path, err)
 		return iofs.ErrNotExist
 	}
 	if !known {

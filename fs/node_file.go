@@ -81,7 +81,7 @@ func (n *fileNode) attr(ctx context.Context, out *fuse.AttrOut) syscall.Errno {
 		return n.attrGone(ctx, &out.Attr)
 	}
 	if err != nil {
-		return n.fs.errors.Errno("stat", n.path(), err)
+		return n.fs.Errors.Errno("stat", n.path(), err)
 	}
 	out.SetTimeout(timeout)
 	n.fs.fileAttr(node, n.view, before, &out.Attr)
@@ -90,7 +90,7 @@ func (n *fileNode) attr(ctx context.Context, out *fuse.AttrOut) syscall.Errno {
 		known, err = n.fs.countedAttr(req, node, n.view, stat.Wait, true, &out.Attr)
 	}
 	if err != nil {
-		return n.fs.errors.Errno("stat", n.path(), err)
+		return n.fs.Errors.Errno("stat", n.path(), err)
 	}
 	if !known {
 		out.SetTimeout(0)
@@ -129,7 +129,7 @@ func (n *fileNode) open(
 		return nil, 0, syscall.EROFS
 	}
 	if err := refusesWrites(n.view); err != nil {
-		return nil, 0, n.fs.answer("open", n.path(), err)
+		return nil, 0, n.fs.Answer("open", n.path(), err)
 	}
 	if made := n.use().made.Swap(nil); made != nil {
 		return made.handle, made.flags, 0
@@ -157,14 +157,14 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 	}
 	c, err := n.view.Open(req, n.fs.h, n.path())
 	if err != nil {
-		return nil, 0, n.fs.answerRead("open", n.path(), err)
+		return nil, 0, n.fs.AnswerRead("open", n.path(), err)
 	}
 	h := newHandle(n, c)
 	if err := h.refuses(ctx); err != nil {
 		h.end()
-		return nil, 0, n.fs.answerRead("open", n.path(), err)
+		return nil, 0, n.fs.AnswerRead("open", n.path(), err)
 	}
-	n.fs.failures.Opened(n.path())
+	n.fs.Failures.Opened(n.path())
 	n.announce(h.size())
 	flags, errno := n.openFlags(ctx, h)
 	if errno != 0 {

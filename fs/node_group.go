@@ -78,7 +78,7 @@ func (g *groupNode) lookup(
 		g.fs.libraries.MissedInNew(ctx, dir, name)
 	}
 	if err != nil {
-		return nil, g.fs.answerLookup(dir, name, err)
+		return nil, g.fs.AnswerLookup(dir, name, err)
 	}
 	if t.View != nil {
 		g.fs.sites.Wait(t.Node.Path)
@@ -121,7 +121,7 @@ func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.
 		n, err = &zarrcore.Node{}, nil
 	}
 	if err != nil {
-		return g.fs.errors.Errno("stat", dir, err)
+		return g.fs.Errors.Errno("stat", dir, err)
 	}
 	out.SetTimeout(timeout)
 	g.fs.groupAttr(n, g.fs.groupStamp(req, n).ModTime, &out.Attr)
@@ -158,7 +158,7 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	}
 	n, err := g.fs.h.Node(req, dir)
 	if err != nil {
-		return nil, 0, g.fs.errors.Errno("list", dir, err)
+		return nil, 0, g.fs.Errors.Errno("list", dir, err)
 	}
 	d := newDirHandle(g)
 	d.bare = g.fs.libraries.MadeBy(ctx, dir) && g.fs.libraries.IsAsMade(n)

@@ -80,12 +80,12 @@ func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errn
 	node, err := n.fs.h.Node(req, n.path())
 	switch {
 	case err != nil:
-		return "", mtime, n.fs.errors.Errno("readlink", n.path(), err)
+		return "", mtime, n.fs.Errors.Errno("readlink", n.path(), err)
 	case node.Kind != zarrcore.LinkNode:
 		return "", mtime, syscall.ESTALE
 	case node.Link.Text == "":
 		// For the log: the link can be read, though it leads nowhere.
-		n.fs.errors.Errno("readlink", n.path(), node.Link.Err)
+		n.fs.Errors.Errno("readlink", n.path(), node.Link.Err)
 	}
 	return n.fs.names.LinkText(req, node, n.view), node.ModTime, 0
 }
@@ -127,7 +127,7 @@ func (g *groupNode) Symlink(
 	}
 	node, err := g.symlink(ctx, dir, text, name, out)
 	if err != nil {
-		return nil, g.fs.answerAt("symlink", dir, name, err)
+		return nil, g.fs.AnswerAt("symlink", dir, name, err)
 	}
 	g.listing.Changed()
 	return node.EmbeddedInode(), 0

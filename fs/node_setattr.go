@@ -35,7 +35,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 		if err == nil {
 			err = n.setSize(ctx, fh, int64(size))
 		}
-		if errno := n.fs.answerChange("truncate", n.path(), err); errno != 0 {
+		if errno := n.fs.AnswerChange("truncate", n.path(), err); errno != 0 {
 			return errno
 		}
 	}
@@ -65,7 +65,7 @@ func (b *base) sayModesStay(in *fuse.SetAttrIn) {
 
 // Fsync stores all that was written anywhere in the mount.
 func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Errno {
-	return g.fs.answer("fsync", g.path(), g.fs.flush(g.fs.ctx, true))
+	return g.fs.Answer("fsync", g.path(), g.fs.flush(g.fs.ctx, true))
 }
 
 // setSize truncates or extends the file. With O_TRUNC there is a writable handle already, though

@@ -80,7 +80,7 @@ func (c *controlNode) Lookup(ctx context.Context, name string, out *fuse.EntryOu
 
 // refuseOwn refuses a change of the folder of the mount's own files.
 func (b *base) refuseOwn(op, name string) syscall.Errno {
-	return b.fs.answer(op, names.ControlDir, fmt.Errorf("%w: %q: %s", syscall.EPERM, names.Join(names.ControlDir, name), names.OwnFolder))
+	return b.fs.Answer(op, names.ControlDir, fmt.Errorf("%w: %q: %s", syscall.EPERM, names.Join(names.ControlDir, name), names.OwnFolder))
 }
 
 // Mkdir is refused, as all that follow: nothing is created, moved or removed here.

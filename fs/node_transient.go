@@ -93,7 +93,7 @@ func (n *transientNode) OnForget() {
 func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
 	s, err := n.data.Bytes.SysStat()
 	if err != nil {
-		return n.fs.errors.Errno("stat", n.data.Path(), err)
+		return n.fs.Errors.Errno("stat", n.data.Path(), err)
 	}
 	number := a.Ino
 	a.FromStat(s)
@@ -123,7 +123,7 @@ func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse
 		err = n.data.Bytes.UseFD(func(fd int) error { return setAttr(fd, in) })
 	}
 	if err != nil {
-		return n.fs.answer("change", n.data.Path(), err)
+		return n.fs.Answer("change", n.data.Path(), err)
 	}
 	return n.attr(&out.Attr)
 }
@@ -175,7 +175,7 @@ func (n *transientNode) handle(flags uint32) *transientHandle {
 func (n *transientNode) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
 	why := n.data.Refused()
 	if why == nil {
-		why = n.fs.failures.Of(n.data.Path())
+		why = n.fs.Failures.Of(n.data.Path())
 	}
 	if why == nil || attr != xattr.Error {
 		return 0, unix.ENODATA
@@ -200,9 +200,9 @@ func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, 
 	case isSystems(attr):
 		return unix.EOPNOTSUPP
 	case isCopied && !strings.HasPrefix(attr, xattr.Zarr):
-		return n.fs.errors.Errno("setxattr", path, notOfZarr(attr))
+		return n.fs.Errors.Errno("setxattr", path, notOfZarr(attr))
 	case isCopied:
-		return n.fs.answer("setxattr", path, n.data.Copied.Keep(attr, data))
+		return n.fs.Answer("setxattr", path, n.data.Copied.Keep(attr, data))
 	case xattr.IsFixed(attr):
 		n.described.Store(true)
 		return unix.EOPNOTSUPP
@@ -210,7 +210,7 @@ func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, 
 		return unix.EOPNOTSUPP
 	}
 	_, name := names.Split(path)
-	return n.fs.answer("setxattr", path, fmt.Errorf("%w: %s is not an array, and has no attributes "+
+	return n.fs.Answer("setxattr", path, fmt.Errorf("%w: %s is not an array, and has no attributes "+
 		"such as %s", errors.ErrUnsupported, name, attr))
 }
 
@@ -218,7 +218,7 @@ func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, 
 func (h *transientHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	got, err := h.node.data.Bytes.ReadAt(dest, off)
 	if err != nil && err != io.EOF {
-		return nil, h.node.fs.answerRead("read", h.node.data.Path(), err)
+		return nil, h.node.fs.AnswerRead("read", h.node.data.Path(), err)
 	}
 	return fuse.ReadResultData(dest[:got]), 0
 }
@@ -233,7 +233,7 @@ func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint
 		written, err = h.node.data.Bytes.WriteAt(data, off)
 	}
 	if err != nil {
-		return uint32(written), h.node.fs.answer("write", h.node.data.Path(), err)
+		return uint32(written), h.node.fs.Answer("write", h.node.data.Path(), err)
 	}
 	return uint32(written), 0
 }
@@ -249,7 +249,7 @@ func (h *transientHandle) Flush(context.Context) syscall.Errno {
 	if err == nil && h.writes && !x.IsLate() {
 		err = x.Bytes.Keep(x.Shown())
 	}
-	return h.node.fs.answer("close", x.Path(), err)
+	return h.node.fs.Answer("close", x.Path(), err)
 }
 
 // Release ends the handle, and with the last one a file that has become the array's.
@@ -278,7 +278,7 @@ func (h *transientHandle) Release(context.Context) syscall.Errno {
 // Fsync makes the scratch file durable.
 func (h *transientHandle) Fsync(context.Context, uint32) syscall.Errno {
 	x := h.node.data
-	return h.node.fs.answer("fsync", x.Path(), x.Bytes.Sync(x.Shown()))
+	return h.node.fs.Answer("fsync", x.Path(), x.Bytes.Sync(x.Shown()))
 }
 
 // Allocate asks the scratch folder's file system.
@@ -296,7 +296,7 @@ func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uin
 		err = unix.EOPNOTSUPP
 	}
 	if err != nil {
-		return h.node.fs.answer("allocate", h.node.data.Path(), err)
+		return h.node.fs.Answer("allocate", h.node.data.Path(), err)
 	}
 	return 0
 }
@@ -312,7 +312,7 @@ func (h *transientHandle) Lseek(_ context.Context, off uint64, whence uint32) (u
 		return 0, unix.ENXIO // the everyday answer for "no more data"
 	}
 	if err != nil {
-		return 0, h.node.fs.errors.Errno("seek", h.node.data.Path(), err)
+		return 0, h.node.fs.Errors.Errno("seek", h.node.data.Path(), err)
 	}
 	return uint64(n), 0
 }

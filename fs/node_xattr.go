@@ -52,10 +52,10 @@ func (b *base) errorXattr(n *zarrcore.Node, e syscall.Errno, dest []byte) (uint3
 	var why error
 	if e == 0 {
 		why = n.Err
-	} else if why = b.fs.unsaved(b.path()); why == nil {
-		why = b.fs.failures.Of(b.path())
+	} else if why = b.fs.Unsaved(b.path()); why == nil {
+		why = b.fs.Failures.Of(b.path())
 	}
-	if last := b.fs.failures.In(b.path()); b.EmbeddedInode().IsDir() && last != nil {
+	if last := b.fs.Failures.In(b.path()); b.EmbeddedInode().IsDir() && last != nil {
 		why = last
 	}
 	switch {
@@ -63,7 +63,7 @@ func (b *base) errorXattr(n *zarrcore.Node, e syscall.Errno, dest []byte) (uint3
 	case e == 0:
 		why = b.fs.rights.WhyNotWritten(n)
 	default:
-		why = b.fs.removedStore()
+		why = b.fs.RemovedStore()
 	}
 	switch {
 	case why != nil:
@@ -80,7 +80,7 @@ func (b *base) xattrsRefused(ctx context.Context, n *zarrcore.Node) syscall.Errn
 	if n == nil {
 		return 0
 	}
-	return b.fs.errors.Errno("xattr", n.Path, b.fs.rights.RefusesReading(userOf(ctx), n))
+	return b.fs.Errors.Errno("xattr", n.Path, b.fs.rights.RefusesReading(userOf(ctx), n))
 }
 
 // Listxattr lists what Getxattr can return. To a user who may not read the documents it lists one
@@ -121,16 +121,16 @@ func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 	defer req.End()
 	path, n, err := b.nodeWhereItIs(req)
 	if err != nil {
-		return nil, b.fs.errors.Errno("getxattr", path, err)
+		return nil, b.fs.Errors.Errno("getxattr", path, err)
 	}
 	if n.Kind == zarrcore.ArrayNode && n.Err == nil {
 		n.Err = b.fs.h.Readable(req, b.path()) // a codec that is not known shows only here
 	}
 	if n.Err == nil {
-		n.Err = b.fs.unsaved(b.path())
+		n.Err = b.fs.Unsaved(b.path())
 	}
 	if n.Err == nil && !b.EmbeddedInode().IsDir() {
-		n.Err = b.fs.failures.Of(n.Path)
+		n.Err = b.fs.Failures.Of(n.Path)
 	}
 	return n, 0
 }

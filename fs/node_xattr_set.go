@@ -39,8 +39,8 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	if errno == syscall.ENOENT && b.applyDocument(ctx) {
 		n, errno = b.xattrNode(ctx)
 	}
-	if gone := b.fs.removedStore(); errno == syscall.ENOENT && gone != nil {
-		return b.fs.answer("setxattr", b.path(), gone)
+	if gone := b.fs.RemovedStore(); errno == syscall.ENOENT && gone != nil {
+		return b.fs.Answer("setxattr", b.path(), gone)
 	}
 	if errno == syscall.ENOENT && !b.place.IsGone() {
 		return b.awaitArray(attr, data, by)
@@ -82,7 +82,7 @@ func (b *base) awaitArray(attr string, data []byte, by program.Process) syscall.
 			why = x.Copied.Keep(attr, data)
 		}
 	}
-	return b.fs.answer("setxattr", b.path(), why)
+	return b.fs.Answer("setxattr", b.path(), why)
 }
 
 // applyDocument creates the array of a document that a program has written and still has open.
@@ -118,7 +118,7 @@ func (b *base) refuseForeign(attr string, data []byte, by program.Process) sysca
 	case by.Mover:
 		return b.refuseCopied(notOfZarr(attr))
 	}
-	return b.fs.answer("setxattr", b.path(), notOfZarr(attr))
+	return b.fs.Answer("setxattr", b.path(), notOfZarr(attr))
 }
 
 // sizeOfMode is the size in bytes of an access list that says what a mode does: a header, and an
@@ -147,7 +147,7 @@ func (b *base) refuseSystems(attr string, data []byte, by program.Process) sysca
 	if by.Mover && isTried || last == by {
 		return unix.EOPNOTSUPP
 	}
-	return b.fs.errors.Errno("setxattr", b.path(), fmt.Errorf("%s: %w; access lists, labels and "+
+	return b.fs.Errors.Errno("setxattr", b.path(), fmt.Errorf("%s: %w; access lists, labels and "+
 		"capabilities are not kept. The rights to an array are those of its folder and "+
 		"documents in the store: %s", attr, errors.ErrUnsupported, b.fs.h.Name()))
 }
@@ -155,10 +155,10 @@ func (b *base) refuseSystems(attr string, data []byte, by program.Process) sysca
 // refuseCopied refuses an attribute to a program that copies a file with all that it has, and
 // ignores the error. So the reason does not replace that of another refusal.
 func (b *base) refuseCopied(err error) syscall.Errno {
-	if b.fs.failures.Of(b.path()) != nil {
-		return b.fs.errors.Errno("setxattr", b.path(), err)
+	if b.fs.Failures.Of(b.path()) != nil {
+		return b.fs.Errors.Errno("setxattr", b.path(), err)
 	}
-	return b.fs.answer("setxattr", b.path(), err)
+	return b.fs.Answer("setxattr", b.path(), err)
 }
 
 // Removexattr removes an attribute, the names of the axes, or a setting. A program that copies files
@@ -194,7 +194,7 @@ func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.
 	for _, known := range f.ids.Known(n.Path) { // the documents have other sizes now
 		known.NotifyContent(-1, 0)
 	}
-	return f.answerChange("setxattr", n.Path, errno.Refused(err))
+	return f.AnswerChange("setxattr", n.Path, errno.Refused(err))
 }
 
 // isFromDocument reports whether what a program sets by an extended attribute is to come from the

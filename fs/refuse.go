@@ -24,7 +24,7 @@ func (g *groupNode) Link(_ context.Context, _ gofuse.InodeEmbedder, name string,
 
 // refuse is EPERM with a reason.
 func (g *groupNode) refuse(op, name, why string) syscall.Errno {
-	return g.fs.answerAt(op, g.path(), name, fmt.Errorf("%w: %q: %s", syscall.EPERM, name, why))
+	return g.fs.AnswerAt(op, g.path(), name, fmt.Errorf("%w: %q: %s", syscall.EPERM, name, why))
 }
 
 // refusesWrites returns why the files of a view cannot be written; nil: they can.

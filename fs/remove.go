@@ -39,22 +39,22 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 		return syscall.ENOTDIR
 	}
 	if err != nil {
-		return g.fs.answerAt("rmdir", dir, name, err)
+		return g.fs.AnswerAt("rmdir", dir, name, err)
 	}
 	path := t.Node.Path
 	if t.Node.Kind != zarrcore.DirectoryNode { // which has nothing to remove before it
 		if err := g.fs.rights.Refuses(userOf(ctx), t.Node, rights.ToRemove); err != nil {
-			return g.fs.answer("rmdir", path, err)
+			return g.fs.Answer("rmdir", path, err)
 		}
 	}
 	if left := g.fs.transients.In(path); len(left) > 0 {
-		return g.fs.answer("rmdir", path, fmt.Errorf("%w: %q holds files that are not arrays", zarrcore.ErrNotEmpty, name))
+		return g.fs.Answer("rmdir", path, fmt.Errorf("%w: %q holds files that are not arrays", zarrcore.ErrNotEmpty, name))
 	}
 	if by := wire.Caller(ctx); by.Mover && g.fs.traces.Awaits(path, by) {
 		return syscall.ENOTEMPTY // rsync tries this after each file that it has renamed out of it
 	}
 	if err := g.fs.h.Remove(req, path); err != nil {
-		return g.fs.answer("rmdir", path, err)
+		return g.fs.Answer("rmdir", path, err)
 	}
 	g.listing.Changed()
 	g.fs.gone(path)
@@ -76,7 +76,7 @@ func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
 		return 0
 	}
 	err := g.unlink(ctx, dir, name)
-	return g.fs.answerAt("unlink", dir, name, err)
+	return g.fs.AnswerAt("unlink", dir, name, err)
 }
 
 func (g *groupNode) unlink(ctx context.Context, dir, name string) error {

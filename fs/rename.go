@@ -35,7 +35,7 @@ var _ = (gofuse.NodeRenamer)((*groupNode)(nil))
 // that is renamed onto a view becomes it.
 func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	if flags&^unix.RENAME_NOREPLACE != 0 {
-		return g.fs.answerAt("rename", g.path(), name, fmt.Errorf("%w: two files cannot change places at once", iofs.ErrInvalid))
+		return g.fs.AnswerAt("rename", g.path(), name, fmt.Errorf("%w: two files cannot change places at once", iofs.ErrInvalid))
 	}
 	to, ok := newParent.(*groupNode)
 	if !ok {
@@ -59,7 +59,7 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	r := renaming{f: g.fs, ctx: req, by: wire.Caller(ctx), user: userOf(ctx),
 		from: transient.Spot{Dir: from, Name: name}, to: transient.Spot{Dir: toDir, Name: newName},
 		replace: flags&unix.RENAME_NOREPLACE == 0, dir: to}
-	return g.fs.answerAt("rename", from, name, r.do())
+	return g.fs.AnswerAt("rename", from, name, r.do())
 }
 
 // renaming is one rename of the mount. It goes to its end although its program is interrupted: it
@@ -185,7 +185,7 @@ func (r *renaming) array(t resolve.Target) error {
 	if err := r.node(t.Node.Path, to, t.Key()); err != nil {
 		return err
 	}
-	r.f.failures.Note(to, nil) // mv asks with RENAME_NOREPLACE first, and then without
+	r.f.Failures.Note(to, nil) // mv asks with RENAME_NOREPLACE first, and then without
 	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, wrote, r.by)
 	r.replaceWaiting(to, t.View)
 	return nil

@@ -96,7 +96,7 @@ var sampleParts = map[string]struct {
 		func(f *filesystem, path string) { f.traces.Made(path, npyView, program.Process{PID: 1}) }, nil,
 	},
 	"failure": {
-		func(f *filesystem, path string) { f.failures.Note(path, io.ErrUnexpectedEOF) }, nil,
+		func(f *filesystem, path string) { f.Failures.Note(path, io.ErrUnexpectedEOF) }, nil,
 	},
 	"node":  {fillStat, nil},
 	"taken": {fillStat, nil},
@@ -131,7 +131,7 @@ func fillStat(f *filesystem, path string) {
 
 // fillMaterial tries to materialise a file of the array at path, which fails for want of a folder.
 func fillMaterial(f *filesystem, path string) {
-	o := material.Options{Most: 1 << 30, Limit: 1 << 30, Dir: "/nonexistent", Log: &f.errors}
+	o := material.Options{Most: 1 << 30, Limit: 1 << 30, Dir: "/nonexistent", Log: &f.Errors}
 	files := material.New(f.ctx, o, f.h, pathstate.PartsOf(&f.states, (*state).materialOf))
 	bytes, err := dtype.ParseDescr("'|u1'")
 	if err != nil {

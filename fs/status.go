@@ -79,13 +79,13 @@ func (f *filesystem) status() Status {
 			Opens: c.opens.Load(), OpenDirect: c.openDirect.Load(), OpenKept: c.openKept.Load(), OpenPass: c.openThrough.Load(), OpenWrite: c.openWrite.Load(), OpenFiles: c.openFiles.Load(),
 			Reads: c.reads.Load(), ReadBytes: c.readBytes.Load(), PagedReads: c.pagedReads.Load(), Gathered: c.gathered.Load(),
 			Writes: c.writes.Load(), WriteBytes: c.writeBytes.Load(),
-			Errors: f.errors.Count(), Panics: f.errors.Panics(),
+			Errors: f.Errors.Count(), Panics: f.Errors.Panics(),
 			Material: materialFiles, MaterialBytes: materialBytes,
 		},
 		Memory: MemoryStatus{Heap: m.HeapAlloc, System: m.Sys, Goroutines: runtime.NumGoroutine()},
 		Core:   core, Traffic: f.traffic(),
 
-		RecentErrors: f.errors.Latest(), OtherFiles: f.transients.ToKeep(),
+		RecentErrors: f.Errors.Latest(), OtherFiles: f.transients.ToKeep(),
 	}
 }
 

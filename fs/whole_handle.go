@@ -55,7 +55,7 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 		err = w.Refresh()
 	}
 	if err != nil {
-		return nil, 0, f.answer("open", path, err)
+		return nil, 0, f.Answer("open", path, err)
 	}
 	opened := &wholeHandle{textHandle: n.openText(), whole: w, array: arr}
 	opened.By = wire.Caller(ctx)
@@ -101,7 +101,7 @@ func (n *fileNode) emptyClosed(ctx context.Context, v view.TextView) error {
 func (h *wholeHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	n, err := h.whole.Read(dest, off)
 	if err != nil {
-		return nil, h.node.fs.answerRead("read", h.node.path(), err)
+		return nil, h.node.fs.AnswerRead("read", h.node.path(), err)
 	}
 	return fuse.ReadResultData(dest[:n]), 0
 }
@@ -112,7 +112,7 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
 	err := h.whole.Write(p, off, f.notes.Of(ctx).AtEnd, h.array.AcceptsLine)
-	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
+	if errno := f.AnswerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
 	h.Wrote()
@@ -127,7 +127,7 @@ func (h *wholeHandle) Flush(context.Context) syscall.Errno {
 	case !h.IsMeant() || !h.whole.IsCut():
 		return h.take("close", false)
 	case !h.whole.View.Appends():
-		return f.answer("close", h.node.path(), view.ErrEmpty(h.whole.View))
+		return f.Answer("close", h.node.path(), view.ErrEmpty(h.whole.View))
 	}
 	return h.empty()
 }
@@ -138,7 +138,7 @@ func (h *wholeHandle) Fsync(context.Context, uint32) syscall.Errno { return h.ta
 func (h *wholeHandle) take(op string, durable bool) syscall.Errno {
 	err := h.whole.Take(durable)
 	h.node.fs.kernel.Changed(h.node.path())
-	return h.node.fs.answer(op, h.node.path(), err)
+	return h.node.fs.Answer(op, h.node.path(), err)
 }
 
 // Release ends the handle, and takes what pages of a mapping have brought behind the last close.
@@ -160,5 +160,5 @@ func (h *wholeHandle) empty() syscall.Errno {
 	if taken {
 		f.kernel.Changed(h.whole.Path())
 	}
-	return f.answer("close", h.whole.Path(), err)
+	return f.Answer("close", h.whole.Path(), err)
 }

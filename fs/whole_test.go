@@ -77,7 +77,7 @@ func TestLinesOnFullDisk(t *testing.T) {
 			if err := w.Take(false); !errors.Is(err, syscall.ENOSPC) {
 				t.Fatalf("close: %v", err)
 			}
-			if err := f.unsaved("s"); !errors.Is(err, syscall.ENOSPC) {
+			if err := f.Unsaved("s"); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("user.zarrfs.error tells %v", err)
 			}
 			f.wholes.Close(w)
@@ -92,7 +92,7 @@ func TestLinesOnFullDisk(t *testing.T) {
 			if w := f.wholes.Find("s", jsonlView); w != nil {
 				t.Error("kept though it is stored")
 			}
-			if err := f.unsaved("s"); err != nil {
+			if err := f.Unsaved("s"); err != nil {
 				t.Errorf("user.zarrfs.error tells %v of what is stored", err)
 			}
 		})
