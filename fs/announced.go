@@ -17,7 +17,7 @@ import (
 // announced returns the transient that stands for the file as long as there is no array, otherwise
 // nil. It is nil for a file that is gone: what has its name now is another file.
 func (n *fileNode) announced() *transient.File {
-	if n.place.IsGone() {
+	if n.Place().IsGone() {
 		return nil
 	}
 	for at := n.spot(); ; at = n.spot() {

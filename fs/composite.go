@@ -128,7 +128,7 @@ func (n *fileNode) openComposite(
 	}
 	if !n.use().composites.enter(f.ctx, c) { // mappings of what is open keep their bytes
 		c.Close()
-		f.ids.Renew(&n.base)
+		f.ids.Renew(&n.Node)
 		return nil, 0, syscall.ESTALE // the kernel looks the name up again, and opens another inode
 	}
 	for _, why := range c.Left() {

@@ -75,7 +75,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	req := g.fs.request(ctx)
 	defer req.End()
 	g.fs.again.Ended(wire.Thread(ctx))
-	unmoved := g.place.Unmoved()
+	unmoved := g.Place().Unmoved()
 	dir, errno := g.here()
 	if errno != 0 {
 		return nil, nil, 0, errno
@@ -207,7 +207,7 @@ func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient.File, out 
 // asks for a file without a name. Others have come by its old name, which the kernel must look up
 // again.
 func (n *fileNode) attrGone(ctx context.Context, a *fuse.Attr) syscall.Errno {
-	if !n.place.IsOpen() {
+	if !n.Place().IsOpen() {
 		return n.lookAgain(ctx)
 	}
 	n.fs.commonAttr(rights.File, n.fs.started, a)
@@ -272,7 +272,7 @@ func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscal
 
 // spot returns where the file is shown under its first name.
 func (b *base) spot() transient.Spot {
-	key := b.place.Key()
+	key := b.Place().Key()
 	dir, name := names.Split(key.Path)
 	return transient.Spot{Dir: dir, Name: names.File(names.Show(name), key.View)}
 }
@@ -295,8 +295,8 @@ func (n *fileNode) letGo(x *transient.File, refused bool) {
 	n.use().staying.Lock()
 	defer n.use().staying.Unlock()
 	if x != nil && n.fs.transients.LetGo(x, refused) {
-		n.place.End()
-		n.fs.ids.Renew(&n.base)
+		n.Place().End()
+		n.fs.ids.Renew(&n.Node)
 		if text := n.use().link.Swap(nil); text != nil {
 			n.fs.putLinkBack(n.path(), *text)
 		}

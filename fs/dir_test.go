@@ -19,7 +19,7 @@ import (
 // list returns the names in the directory of the group at path, folders with a "/".
 func list(t *testing.T, f *filesystem, path string) []string {
 	t.Helper()
-	d := newDirHandle(&groupNode{base: base{fs: f, place: identity.At(path, "")}})
+	d := newDirHandle(&groupNode{base: newBase(f, identity.Of(path, ""))})
 	defer d.Releasedir(context.Background(), 0)
 	return rest(t, d)
 }
@@ -65,7 +65,7 @@ func TestList(t *testing.T) {
 func TestListResolves(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	for _, path := range []string{"", "ocean", "clash"} {
-		d := newDirHandle(&groupNode{base: base{fs: f, place: identity.At(path, "")}})
+		d := newDirHandle(&groupNode{base: newBase(f, identity.Of(path, ""))})
 		for {
 			e, _ := d.Readdirent(context.Background())
 			if e == nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/library"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/netcdf"
+	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/program"
@@ -99,7 +100,7 @@ type filesystem struct {
 	notes    wire.Notes
 	again    wire.Again
 	writings *writing.Arrays
-	ids      nodes
+	ids      nodes.Table
 	traces   *alias.Traces
 	unlinked *alias.Unlinked
 	sites    *site.Paths

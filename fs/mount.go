@@ -46,7 +46,7 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 	}
 	f := newFilesystem(h, dir, o)
 	m := &Mount{dir: dir, fs: f, gone: make(chan struct{})}
-	if err := m.serve(&groupNode{base: base{fs: f, place: identity.At("", "")}}); err != nil {
+	if err := m.serve(&groupNode{base: newBase(f, identity.Of("", ""))}); err != nil {
 		f.cancel()
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
@@ -80,7 +80,7 @@ func (m *Mount) serve(root *groupNode) error {
 }
 
 func (f *filesystem) nodeOptions() *gofuse.Options {
-	id := stableAttr(f.ids.Fresh(identity.Key{}))
+	id := f.ids.Root()
 	return &gofuse.Options{NullPermissions: true, RootStableAttr: &id, Logger: f.goLog(slog.LevelWarn)}
 }
 

@@ -12,15 +12,15 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/stat"
 )
 
 // base is what all nodes of the mount share.
 type base struct {
-	gofuse.Inode
-	fs    *filesystem
-	place identity.Place
+	nodes.Node
+	fs *filesystem
 }
 
 var (
@@ -28,53 +28,32 @@ var (
 	_ = (gofuse.NodeOnForgetter)((*base)(nil))
 )
 
-// nodes are those of a mount that the kernel knows. Its lock is innermost.
-type nodes struct{ identity.Table[*base] }
-
-// inode returns the inode of the file or folder key. If there is none yet, create makes it.
-func (t *nodes) inode(key identity.Key, create func(gofuse.StableAttr) *base) *gofuse.Inode {
-	n := t.Node(key, func(id identity.Identity) *base { return create(stableAttr(id)) })
-	return n.EmbeddedInode()
-}
-
-// stableAttr returns an identity as go-fuse takes it.
-func stableAttr(id identity.Identity) gofuse.StableAttr {
-	return gofuse.StableAttr{Ino: id.Number, Gen: id.Generation}
-}
-
-// Place implements identity.Node.
-func (b *base) Place() *identity.Place { return &b.place }
-
-// Number returns the inode number. go-fuse fills it in in all answers but that to SETATTR, after
-// which the kernel would show the number 0.
-func (b *base) Number() uint64 { return b.StableAttr().Ino }
-
-// common returns what all nodes share.
-func (b *base) common() *base { return b }
+// newBase returns what a node shares that shows what the key names.
+func newBase(f *filesystem, key identity.Key) base { return base{Node: nodes.New(key), fs: f} }
 
 // path returns the path of the node's group or array in the hierarchy.
-func (b *base) path() string { return b.place.Key().Path }
+func (b *base) path() string { return b.Place().Key().Path }
 
 // OnForget ends the node: the kernel does not know it any more. That request may come late, when
 // the kernel has got the node again: for a file that was removed and created again at once. So a
 // node with handles stays, and ends with the last of them.
-func (b *base) OnForget() { b.fs.ids.Forget(b) }
+func (b *base) OnForget() { b.fs.ids.Forget(&b.Node) }
 
 // opened counts a handle.
 func (b *base) opened() {
 	b.fs.count.openFiles.Add(1)
-	b.place.Enter()
-	b.fs.ids.Keep(b)
+	b.Place().Enter()
+	b.fs.ids.Keep(&b.Node)
 }
 
 // closed is the opposite of opened. A node without a name is one that the kernel has forgotten.
 func (b *base) closed() {
 	b.fs.count.openFiles.Add(-1)
-	if !b.place.Leave() {
+	if !b.Place().Leave() {
 		return
 	}
 	if _, dir := b.Parent(); dir == nil {
-		b.fs.ids.Forget(b)
+		b.fs.ids.Forget(&b.Node)
 	}
 }
 
@@ -93,21 +72,21 @@ func (b *base) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 // inodeFor returns the kernel's inode of a target.
 func (b *base) inodeFor(ctx context.Context, t resolve.Target) *gofuse.Inode {
 	key := t.Key()
-	return b.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
+	return b.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
 		if t.IsLink() {
 			return b.newLink(ctx, t, id)
 		}
 		if t.View == nil {
 			id.Mode = syscall.S_IFDIR
-			n := &groupNode{base: base{fs: b.fs, place: identity.NewPlace(key)}}
+			n := &groupNode{base: newBase(b.fs, key)}
 			b.NewInode(ctx, n, id)
-			return &n.base
+			return &n.Node
 		}
 		id.Mode = syscall.S_IFREG
-		n := &fileNode{base: base{fs: b.fs, place: identity.NewPlace(key)}, view: t.View}
+		n := &fileNode{base: newBase(b.fs, key), view: t.View}
 		n.told.Store(unknownSize)
 		b.NewInode(ctx, n, id)
-		return &n.base
+		return &n.Node
 	})
 }
 

@@ -66,7 +66,7 @@ func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.A
 func (n *fileNode) attr(ctx context.Context, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.End()
-	if n.place.IsGone() && !n.isBack(ctx) {
+	if n.Place().IsGone() && !n.isBack(ctx) {
 		return n.attrGone(ctx, &out.Attr)
 	}
 	before := n.fs.writings.FindAt(n.path)
@@ -112,7 +112,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 func (n *fileNode) open(
 	ctx context.Context, flags uint32,
 ) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if n.place.IsGone() && !n.isBack(ctx) {
+	if n.Place().IsGone() && !n.isBack(ctx) {
 		return nil, 0, n.lookAgain(ctx)
 	}
 	if x := n.announced(); x != nil {
@@ -233,7 +233,7 @@ func (n *fileNode) startMaterial(c view.Content, print string) (soon bool) {
 // /proc/self/fd/N does see the error.)
 func (n *fileNode) renew() syscall.Errno {
 	n.fs.material.NoteRenewed(n.path(), n.view)
-	n.fs.ids.Renew(&n.base)
+	n.fs.ids.Renew(&n.Node)
 	return syscall.ESTALE
 }
 

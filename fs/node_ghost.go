@@ -9,6 +9,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
+	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 )
@@ -43,11 +44,11 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 	}
 	key := identity.Of(path, ghostView+v.Name())
 	g.fs.commonAttr(rights.File, ghostTime, &out.Attr)
-	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
-		n := &ghostNode{base{fs: g.fs, place: identity.NewPlace(key)}}
+	return g.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
+		n := &ghostNode{newBase(g.fs, key)}
 		id.Mode = syscall.S_IFREG
 		g.NewInode(ctx, n, id)
-		return &n.base
+		return &n.Node
 	})
 }
 
@@ -70,7 +71,7 @@ func (n *ghostNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, sy
 // end ends the ghost: a program that opens it is not about to rename it. At ESTALE the kernel looks
 // the name up again, finds nothing, and creates the file if the program has asked for that.
 func (n *ghostNode) end() syscall.Errno {
-	at := n.place.Key()
+	at := n.Place().Key()
 	for _, v := range view.All() {
 		if ghostView+v.Name() == at.View {
 			n.fs.traces.Leave(at.Path, v)

@@ -32,7 +32,7 @@ var (
 
 // here returns the path of the directory, unless it was removed.
 func (g *groupNode) here() (string, syscall.Errno) {
-	if g.place.IsGone() {
+	if g.Place().IsGone() {
 		return "", syscall.ENOENT
 	}
 	return g.path(), 0

@@ -13,8 +13,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
-	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/transient"
@@ -41,22 +41,22 @@ var (
 )
 
 // newLink makes the node of a link in the store.
-func (b *base) newLink(ctx context.Context, t resolve.Target, id gofuse.StableAttr) *base {
+func (b *base) newLink(ctx context.Context, t resolve.Target, id gofuse.StableAttr) *nodes.Node {
 	key := t.Key()
-	n := &linkNode{base: base{fs: b.fs, place: identity.NewPlace(key)}, view: t.View}
+	n := &linkNode{base: newBase(b.fs, key), view: t.View}
 	id.Mode = syscall.S_IFLNK
 	b.NewInode(ctx, n, id)
-	return &n.base
+	return &n.Node
 }
 
 // newTransientLink makes the node of a link that the store does not have.
 func (g *groupNode) newTransientLink(ctx context.Context, x *transient.File) *linkNode {
 	key := x.Key()
-	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
-		n := &linkNode{base: base{fs: g.fs, place: identity.NewPlace(key)}, data: x}
+	return g.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
+		n := &linkNode{base: newBase(g.fs, key), data: x}
 		id.Mode = syscall.S_IFLNK
 		g.NewInode(ctx, n, id)
-		return &n.base
+		return &n.Node
 	}).Operations().(*linkNode)
 }
 
@@ -69,7 +69,7 @@ func (f *filesystem) linkAttr(text string, mtime time.Time, a *fuse.Attr) {
 
 // read returns the link's text and time, as the store has it now.
 func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errno syscall.Errno) {
-	if n.place.IsGone() {
+	if n.Place().IsGone() {
 		return "", mtime, syscall.ESTALE // the kernel looks the name up again
 	}
 	if n.data != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
+	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -39,12 +40,12 @@ func (g *groupNode) lookupSignpost(
 		return nil
 	}
 	key := identity.Of(dir, name)
-	s := &signpostNode{base{fs: g.fs, place: identity.NewPlace(key)}, name}
+	s := &signpostNode{newBase(g.fs, key), name}
 	s.attr(&out.Attr)
-	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
+	return g.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
 		id.Mode = syscall.S_IFREG
 		g.NewInode(ctx, s, id)
-		return &s.base
+		return &s.Node
 	})
 }
 
@@ -88,7 +89,7 @@ func (s *signpostNode) Open(
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
 		return nil, 0, s.refuse(ctx)
 	}
-	shown := &fileNode{base: base{fs: s.fs, place: identity.NewPlace(s.place.Key())}, view: view.Document}
+	shown := &fileNode{base: newBase(s.fs, s.Place().Key()), view: view.Document}
 	return newHandle(shown, view.Snapshot(s.text())), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 )
@@ -45,11 +46,11 @@ func (g *groupNode) lookupControl(ctx context.Context, out *fuse.EntryOut) (*gof
 	g.fs.controlAttr(&out.Attr)
 	out.SetEntryTimeout(timeout)
 	key := identity.Of(names.ControlDir, names.ControlDir)
-	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
+	return g.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
 		id.Mode = syscall.S_IFDIR
-		c := &controlNode{base{fs: g.fs, place: identity.NewPlace(key)}}
+		c := &controlNode{newBase(g.fs, key)}
 		g.NewInode(ctx, c, id)
-		return &c.base
+		return &c.Node
 	}), 0
 }
 
@@ -69,12 +70,12 @@ func (c *controlNode) Lookup(ctx context.Context, name string, out *fuse.EntryOu
 	if name != statusFile {
 		return nil, syscall.ENOENT
 	}
-	s := &statusNode{base{fs: c.fs, place: identity.At(names.ControlDir, statusFile)}}
+	s := &statusNode{newBase(c.fs, identity.Of(names.ControlDir, statusFile))}
 	s.attr(&out.Attr)
-	return c.fs.ids.inode(s.place.Key(), func(id gofuse.StableAttr) *base {
+	return c.fs.ids.Inode(s.Place().Key(), func(id gofuse.StableAttr) *nodes.Node {
 		id.Mode = syscall.S_IFREG
 		c.NewInode(ctx, s, id)
-		return &s.base
+		return &s.Node
 	}), 0
 }
 
@@ -152,6 +153,6 @@ func (s *statusNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, u
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
 		return nil, 0, s.refuseOwn("open", statusFile)
 	}
-	return newHandle(&fileNode{base: base{fs: s.fs, place: identity.At(names.ControlDir, "json")}, view: view.Document}, view.Snapshot(s.fs.statusJSON())),
+	return newHandle(&fileNode{base: newBase(s.fs, identity.Of(names.ControlDir, "json")), view: view.Document}, view.Snapshot(s.fs.statusJSON())),
 		fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 }

@@ -8,6 +8,8 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/nodes"
 )
 
 // looker looks names up as the kernel would.
@@ -26,7 +28,7 @@ func (l looker) look(name string) *gofuse.Inode {
 	return n
 }
 
-func nodeOf(n *gofuse.Inode) *base { return n.Operations().(interface{ common() *base }).common() }
+func nodeOf(n *gofuse.Inode) *nodes.Node { return &n.Operations().(*fileNode).Node }
 
 func TestRenewedIdentity(t *testing.T) {
 	f := testFilesystem(t, testObjects())
@@ -80,13 +82,14 @@ func TestForgottenLate(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	l := looker{t, mountless(f)}
 	file := l.look("a.raw")
-	nodeOf(file).OnForget() // before the new file is open
-	nodeOf(file).opened()
-	nodeOf(file).OnForget() // and after that
+	node := file.Operations().(*fileNode)
+	node.OnForget() // before the new file is open
+	node.opened()
+	node.OnForget() // and after that
 	if l.look("a.raw") != file {
 		t.Error("a file that is open has two inodes")
 	}
-	nodeOf(file).closed()
+	node.closed()
 	if l.look("a.raw") == file {
 		t.Error("a file that the kernel has forgotten is still known")
 	}
@@ -102,7 +105,7 @@ func TestStaleInTheNextCall(t *testing.T) {
 		known = append(known, l.look(name).Operations().(*fileNode))
 	}
 	ctx := fuse.NewContext(t.Context(), &fuse.Caller{Pid: uint32(os.Getpid())})
-	err := (&renaming{f: f, ctx: ctx}).node("a", "b", known[0].place.Key())
+	err := (&renaming{f: f, ctx: ctx}).node("a", "b", known[0].Place().Key())
 	if err != nil {
 		t.Fatal(err)
 	}

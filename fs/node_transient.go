@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
-	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/xattr"
@@ -73,18 +73,18 @@ func (g *groupNode) lookupTransient(ctx context.Context, x *transient.File, out 
 
 func (g *groupNode) transientNode(ctx context.Context, x *transient.File) *transientNode {
 	key := x.Key()
-	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
-		n := &transientNode{base: base{fs: g.fs, place: identity.NewPlace(key)}, data: x}
+	return g.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
+		n := &transientNode{base: newBase(g.fs, key), data: x}
 		id.Mode = syscall.S_IFREG
 		g.NewInode(ctx, n, id)
-		return &n.base
+		return &n.Node
 	}).Operations().(*transientNode)
 }
 
 // OnForget frees the space of a file that no program can reach any more.
 func (n *transientNode) OnForget() {
 	n.base.OnForget()
-	if n.place.IsGone() {
+	if n.Place().IsGone() {
 		n.data.Bytes.Close()
 	}
 }
@@ -98,7 +98,7 @@ func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
 	number := a.Ino
 	a.FromStat(s)
 	a.Ino, a.Nlink = number, 1
-	if n.place.IsGone() || n.data.IsAside() {
+	if n.Place().IsGone() || n.data.IsAside() {
 		a.Nlink = 0
 	}
 	owner := n.fs.rights.OfMount(0)
@@ -155,7 +155,7 @@ func setTimes(fd int, in *fuse.SetAttrIn) error {
 // Open opens the transient, unless it has become something else under its name: ESTALE lets the
 // kernel look again.
 func (n *transientNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if n.place.IsGone() || n.data.IsAside() {
+	if n.Place().IsGone() || n.data.IsAside() {
 		return nil, 0, syscall.ESTALE
 	}
 	return n.handle(flags), fuse.FOPEN_KEEP_CACHE, 0

@@ -42,7 +42,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	if gone := b.fs.RemovedStore(); errno == syscall.ENOENT && gone != nil {
 		return b.fs.Answer("setxattr", b.path(), gone)
 	}
-	if errno == syscall.ENOENT && !b.place.IsGone() {
+	if errno == syscall.ENOENT && !b.Place().IsGone() {
 		return b.awaitArray(attr, data, by)
 	}
 	if errno != 0 {

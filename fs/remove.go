@@ -10,6 +10,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/transient"
@@ -141,28 +142,7 @@ func (f *filesystem) removeArray(ctx context.Context, t resolve.Target) error {
 // gone notes everywhere in the mount that what was at path does not exist any more.
 func (f *filesystem) gone(path string) {
 	f.states.End(path)
-	f.disown(f.ids.Remove(path))
-}
-
-// disown makes the kernel forget the names of nodes that do not have them any more. It may be
-// called while the kernel waits for an answer. The attributes go at once. After that a request for
-// those of a removed file gets ESTALE, on which the kernel looks the name up again. The names go
-// when their folder is free, which it is not before the answer.
-func (f *filesystem) disown(nodes []*base) {
-	var names []func()
-	for _, n := range nodes {
-		n.NotifyContent(-1, 0)
-		if name, dir := n.Parent(); dir != nil {
-			names = append(names, func() { dir.NotifyEntry(name) })
-		}
-	}
-	if len(names) > 0 {
-		go func() {
-			for _, forget := range names {
-				forget()
-			}
-		}()
-	}
+	nodes.Disown(f.ids.Remove(path))
 }
 
 // hideFrom lets a program that removes or replaces a tree believe that a file is gone, until the

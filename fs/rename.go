@@ -18,6 +18,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
@@ -246,9 +247,9 @@ func (r *renaming) node(from, to string, renamed identity.Key) error {
 		return err
 	}
 	f.gone(to)
-	var others []*base
+	var others []*nodes.Node
 	f.states.MoveWith(from, to, func() { others = f.ids.Move(from, to, renamed) })
-	f.disown(others)
+	nodes.Disown(others)
 	return nil
 }
 
@@ -463,7 +464,7 @@ func (r *renaming) copyDocument(t resolve.Target) error {
 // for that of the new name. A request for the attributes gets the right inode.
 func (r *renaming) renewInodes(t resolve.Target) {
 	for _, n := range r.f.ids.Known(t.Node.Path) {
-		if n.place.Key() == t.Key() {
+		if n.Place().Key() == t.Key() {
 			r.f.ids.Renew(n)
 			n.NotifyContent(-1, 0)
 			go r.dir.NotifyEntry(r.to.Name)

@@ -83,7 +83,7 @@ func (r *renaming) remakeUnused(path string, doc []byte) (remade bool, err error
 
 // inUse reports whether a program has a file of the array at path open or mapped.
 func (f *filesystem) inUse(path string) bool {
-	isOpen := func(n *fileNode) bool { return n.place.IsOpen() }
+	isOpen := func(n *fileNode) bool { return n.Place().IsOpen() }
 	return slices.ContainsFunc(f.files(path), isOpen)
 }
 

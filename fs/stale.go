@@ -28,5 +28,5 @@ func (n *fileNode) isBack(ctx context.Context) bool {
 	if err != nil || !view.IsOf(n.view, node) || n.fs.unlinked.Has(path, n.view) {
 		return false
 	}
-	return !n.fs.traces.Of(path).Hides(ctx, n.view) && n.fs.ids.Return(&n.base)
+	return !n.fs.traces.Of(path).Hides(ctx, n.view) && n.fs.ids.Return(&n.Node)
 }

@@ -96,7 +96,7 @@ func testFilesystem(t testing.TB, objects objects) *filesystem {
 
 // mountless returns the root of a file system that no kernel knows.
 func mountless(f *filesystem) *groupNode {
-	root := &groupNode{base: base{fs: f, place: identity.At("", "")}}
+	root := &groupNode{base: newBase(f, identity.Of("", ""))}
 	gofuse.NewNodeFS(root, f.nodeOptions())
 	return root
 }

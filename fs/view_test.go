@@ -183,7 +183,7 @@ func TestXattrs(t *testing.T) {
 
 func TestXattrError(t *testing.T) {
 	f := testFilesystem(t, testObjects())
-	b := &base{fs: f, place: identity.At("strange", "npy")}
+	b := &fileNode{base: newBase(f, identity.Of("strange", "npy"))}
 	n, errno := b.xattrNode(context.Background())
 	if errno != 0 {
 		t.Fatal(errno)

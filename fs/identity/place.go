@@ -15,9 +15,6 @@ type Place struct {
 // NewPlace returns the place of a node that shows what the key names.
 func NewPlace(k Key) Place { return Place{first: k} }
 
-// At returns the place of a node that shows a view, or the folder at path.
-func At(path, view string) Place { return NewPlace(Of(path, view)) }
-
 // Key returns what the node shows.
 func (p *Place) Key() Key {
 	if k := p.moved.Load(); k != nil {
