@@ -15,12 +15,12 @@ import (
 	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/known"
 	"github.com/zarrfs/zarrfs/fs/library"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
-	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/remake"
 	"github.com/zarrfs/zarrfs/fs/resolve"
@@ -93,7 +93,7 @@ type filesystem struct {
 	rights   *rights.Rights
 	mount    string // the mountpoint
 	started  time.Time
-	states   states
+	states   known.States
 	stat     *stat.Cache
 	sizes    compositeSizes
 	material *material.Files
@@ -145,13 +145,13 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.sizes.layout = f.o.HDF5Layout
 	f.sites = site.New(f.ctx, h)
-	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
-	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.sites.Identity)
-	f.Failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
-	f.reads = input.NewReads(pathstate.PartsOf(&f.states, (*state).readsOf))
-	f.copied = input.NewCopies(pathstate.PartsOf(&f.states, (*state).copiedOf))
+	f.traces = alias.NewTraces(f.states.Traces())
+	f.unlinked = alias.NewUnlinked(f.states.Unlinked(), f.sites.Identity)
+	f.Failures = errno.NewFailures(f.states.Failures())
+	f.reads = input.NewReads(f.states.Reads())
+	f.copied = input.NewCopies(f.states.Copied())
 	f.between = selfcopy.Mount{Dir: dir, Folder: f.o.Folder}
-	f.compared = compare.New(f.ctx, h, f.traces, pathstate.PartsOf(&f.states, (*state).viewsOf))
+	f.compared = compare.New(f.ctx, h, f.traces, f.states.Views())
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}
@@ -164,21 +164,18 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		path, _, ok := f.names.Path(dir, name)
 		return path, ok
 	}
-	f.transients = transient.New(f.ctx, f.transientOptions(), transient.States{
-		Files: pathstate.PartsOf(&f.states, (*state).transientsOf),
-		Texts: pathstate.PartsOf(&f.states, (*state).textsOf)})
+	f.transients = transient.New(f.ctx, f.transientOptions(), f.states.Transients())
 	f.rights = rights.New(f.ctx, rights.Options{AllowOther: o.AllowOther, ReadOnly: f.o.ReadOnly,
 		UID: o.UID, GID: o.GID, Umask: o.Umask}, f.o.Store)
-	f.stat = stat.NewCache(f.ctx, h, f.o.Store, &f.Errors, stat.States{
-		Nodes: pathstate.PartsOf(&f.states, (*state).nodeOf), Taken: pathstate.PartsOf(&f.states, (*state).takenOf)})
-	f.material = material.New(f.ctx, f.materialOptions(), h, pathstate.PartsOf(&f.states, (*state).materialOf))
+	f.stat = stat.NewCache(f.ctx, h, f.o.Store, &f.Errors, f.states.Stat())
+	f.material = material.New(f.ctx, f.materialOptions(), h, f.states.Material())
 	f.kernel = coherence.New(f.cached, f.stat, f.material, f.log)
 	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},
 		f.stat, f.unlinked)
 	f.writings = writing.New(writing.Mount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
 		Kernel: f.kernel, Material: f.material, Compared: f.compared,
 		Ended: func(path string) { f.adopting.WritingEnded(path) }},
-		pathstate.PartsOf(&f.states, (*state).writingOf))
+		f.states.Writings())
 	f.adopting = adopt.New(adopt.Mount{Ctx: f.ctx, H: h, Names: f.names, Sites: f.sites,
 		Transients: f.transients, Stat: f.stat, Kernel: f.kernel, Writings: f.writings,
 		Layout: f.o.HDF5Layout})
@@ -188,7 +185,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Report: func(op, path string, err error) { f.Answer(op, path, err) }})
 	f.wholes = texts.New(texts.Mount{Ctx: f.ctx, H: h, Log: f.log, Sites: f.sites,
 		Transients: f.transients, Compared: f.compared, Stat: f.stat, Failures: f.Failures},
-		pathstate.PartsOf(&f.states, (*state).textPartOf))
+		f.states.Texts())
 	f.remade = remake.New(remake.Mount{Ctx: f.ctx, H: h, Sites: f.sites, Stat: f.stat, Kernel: f.kernel,
 		Texts: f.wholes, Unlinked: f.unlinked, Waiting: f.adopting})
 	f.libraries = library.New(library.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names,
@@ -201,7 +198,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Arrays: f.creation, Remade: f.remade,
 		Taken: func(path string, by program.Process, err error) {
 			f.Failures.Note(f.libraries.RefusedAt(path, by, err), err)
-		}}, pathstate.PartsOf(&f.states, (*state).textPartOf))
+		}}, f.states.Texts())
 	return f
 }
 

@@ -411,22 +411,8 @@ func (r *renaming) empty(x *transient.File) error {
 		return err
 	}
 	r.f.ids.Rename(identity.Of(from, was.Name()), identity.Of(r.path, was.Name()))
-	r.f.moveAwaited(from, r.path, was)
+	r.f.states.MoveAwaited(from, r.path, was)
 	return nil
-}
-
-// moveAwaited gives another path to what was written to a view whose array is not there yet.
-func (f *filesystem) moveAwaited(from, to string, v view.View) {
-	if from == to {
-		return
-	}
-	f.states.Both(func() (string, string) { return from, to }, func(old, s *state) {
-		if v == view.Document {
-			s.texts.Document.Take(&old.texts.Document, to)
-		} else {
-			s.writing.Take(&old.writing.Carried, to)
-		}
-	})
 }
 
 // copyDocument makes a transient with the text of an array's or group's document. The document

@@ -63,9 +63,7 @@ func (r *renaming) groupDocument(t resolve.Target) error {
 
 // hasNoBytes reports whether nothing but documents is stored of the array at path, or waits to be.
 func (f *filesystem) hasNoBytes(path string) bool {
-	open := false
-	f.states.Look(path, func(s *state) { open = s.writing.It != nil || s.texts.HasWholes() })
-	if open || f.o.Store == nil {
+	if f.states.HasData(path) || f.o.Store == nil {
 		return false
 	}
 	err := f.o.Store.List(f.ctx, path, func(e store.Entry) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/document"
+	"github.com/zarrfs/zarrfs/fs/known"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
@@ -25,90 +26,62 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
-// TestEveryPartOfAState: whatever a state holds takes part in renames and removals. A field that is
-// not a part, or that parts does not return, would be left behind by one of them.
-func TestEveryPartOfAState(t *testing.T) {
-	var s state
-	v := reflect.ValueOf(&s).Elem()
-	known := make(map[pathstate.Part]bool)
-	for _, p := range s.parts() {
-		known[p] = true
-	}
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		p, ok := reflect.NewAt(field.Type, v.Field(i).Addr().UnsafePointer()).Interface().(pathstate.Part)
-		if !ok {
-			t.Errorf("state.%s, a %s, is not a part", field.Name, field.Type)
-			continue
-		}
-		if !known[p] {
-			t.Errorf("parts does not return state.%s", field.Name)
-		}
-		if !p.IsEmpty() {
-			t.Errorf("state.%s is not empty to begin with", field.Name)
-		}
-	}
-	if len(known) != v.NumField() {
-		t.Errorf("there are %d parts and %d fields", len(known), v.NumField())
-	}
-}
-
 // sampleParts fill each part of a state at a path, by the names of their fields. They return the
 // path that the part has then, or "" if nothing is left of it.
 var sampleParts = map[string]struct {
 	fill func(f *filesystem, path string)
-	at   func(s *state) string
+	at   func(s *known.State) string
 }{
-	"writing": {
+	"Writing": {
 		func(f *filesystem, path string) { f.writings.Open(func() string { return path }, nil, npyView) },
-		func(s *state) string { return s.writing.It.Path() },
+		func(s *known.State) string { return s.Writing.It.Path() },
 	},
-	"texts": {
+	"Texts": {
 		func(f *filesystem, path string) {
 			f.documents.Open(func() string { return path }, &zarrcore.Node{})
 			f.wholes.Open(func() string { return path }, jsonlView)
 		},
-		func(s *state) string {
-			if !s.texts.HasWholes() {
+		func(s *known.State) string {
+			if !s.Texts.HasWholes() {
 				return ""
 			}
-			return s.documentOpen().Path()
+			return document.Of(&s.Texts).Path()
 		},
 	},
-	"unlinked": {
+	"Unlinked": {
 		func(f *filesystem, path string) { f.unlinked.Add(path, rawView, 0) }, nil,
 	},
-	"material": {fillMaterial, nil},
-	"transients": {
+	"Material": {fillMaterial, nil},
+	"Transients": {
 		func(f *filesystem, path string) {
 			where := func() string { return path }
 			f.transients.Announce(where, "x", func() bool { return true })
 		},
-		func(s *state) string { return s.transients["x"].At().Dir },
+		func(s *known.State) string { return s.Transients["x"].At().Dir },
 	},
-	"refused": {
+	"Refused": {
 		func(f *filesystem, path string) {
 			f.transients.KeepText(document.Spot(names.Join(path, "x")), []byte("{}"))
 		},
-		func(s *state) string { return s.refused["x.json"].At().Dir },
+		func(s *known.State) string { return s.Refused["x.json"].At().Dir },
 	},
-	"trace": {
+	"Trace": {
 		func(f *filesystem, path string) { f.traces.Made(path, npyView, program.Process{PID: 1}) }, nil,
 	},
-	"failure": {
+	"Failure": {
 		func(f *filesystem, path string) { f.Failures.Note(path, io.ErrUnexpectedEOF) }, nil,
 	},
-	"node":  {fillStat, nil},
-	"taken": {fillStat, nil},
-	"reads": {
+	"Node":  {fillStat, nil},
+	"Taken": {fillStat, nil},
+	"Reads": {
 		func(f *filesystem, path string) {
 			f.reads.Note(path, program.Process{PID: 1}, []byte(`{"shape": [1]}`))
 		}, nil,
 	},
-	"copied": {
+	"Copied": {
 		func(f *filesystem, path string) { f.copied.Note(path, program.Process{Mover: true}) }, nil,
 	},
-	"views": {
+	"Views": {
 		func(f *filesystem, path string) {
 			f.compared.Made(path, npyView, program.Process{Mover: true})
 		}, nil,
@@ -132,7 +105,7 @@ func fillStat(f *filesystem, path string) {
 // fillMaterial tries to materialise a file of the array at path, which fails for want of a folder.
 func fillMaterial(f *filesystem, path string) {
 	o := material.Options{Most: 1 << 30, Limit: 1 << 30, Dir: "/nonexistent", Log: &f.Errors}
-	files := material.New(f.ctx, o, f.h, pathstate.PartsOf(&f.states, (*state).materialOf))
+	files := material.New(f.ctx, o, f.h, f.states.Material())
 	bytes, err := dtype.ParseDescr("'|u1'")
 	if err != nil {
 		panic(err)
@@ -151,36 +124,36 @@ func fillMaterial(f *filesystem, path string) {
 }
 
 // forgottenByRename are the parts that are true of a path only, or of what is read there now.
-var forgottenByRename = map[string]bool{"material": true, "trace": true, "failure": true, "node": true, "taken": true, "reads": true,
-	"copied": true, "views": true}
+var forgottenByRename = map[string]bool{"Material": true, "Trace": true, "Failure": true, "Node": true, "Taken": true, "Reads": true,
+	"Copied": true, "Views": true}
 
 // TestPartsFollowARename renames a group while all is known of an array in it: each part is at the
 // new path, or nowhere. And nothing is left of what is removed.
 func TestPartsFollowARename(t *testing.T) {
 	f := testFilesystem(t, testObjects())
-	fields := reflect.TypeFor[state]()
+	fields := reflect.TypeFor[known.State]()
 	for i := range fields.NumField() {
 		name := fields.Field(i).Name
 		if sample, ok := sampleParts[name]; ok {
 			sample.fill(f, "g/a")
 		} else {
-			t.Errorf("there is no sample of state.%s", name)
+			t.Errorf("there is no sample of State.%s", name)
 		}
 	}
-	isEmpty := func(s *state, i int) bool {
+	isEmpty := func(s *known.State, i int) bool {
 		p := reflect.NewAt(fields.Field(i).Type, reflect.ValueOf(s).Elem().Field(i).Addr().UnsafePointer()).Interface().(pathstate.Part)
 		return p.IsEmpty()
 	}
 	check := func(path string, rename bool) {
 		found := false
-		f.states.Look(path, func(s *state) {
+		f.states.Look(path, func(s *known.State) {
 			found = true
 			for i := range fields.NumField() {
 				name := fields.Field(i).Name
 				if forgotten := rename && forgottenByRename[name]; isEmpty(s, i) != forgotten {
-					t.Errorf("state.%s at %s: empty is %v, expected %v", name, path, isEmpty(s, i), forgotten)
+					t.Errorf("State.%s at %s: empty is %v, expected %v", name, path, isEmpty(s, i), forgotten)
 				} else if at := sampleParts[name].at; !forgotten && at != nil && at(s) != path {
-					t.Errorf("state.%s of %s is at %s", name, path, at(s))
+					t.Errorf("State.%s of %s is at %s", name, path, at(s))
 				}
 			}
 		})

@@ -39,9 +39,7 @@ func (f *filesystem) vacate(ctx context.Context, path string) error {
 func (f *filesystem) vanishedBelow(
 	ctx context.Context, path string,
 ) (vanished []string, err error) {
-	var known []string
-	f.states.Each(path, func(path string, _ *state) { known = append(known, path) })
-	for _, path := range known {
+	for _, path := range f.states.Below(path) {
 		if !f.hasOpen(path) {
 			continue
 		}
@@ -60,16 +58,7 @@ func (f *filesystem) vanishedBelow(
 // stored.
 func (f *filesystem) hasOpen(path string) (open bool) {
 	f.writings.Find(path) // forgets it where all is stored
-	f.states.Look(path, func(s *state) { open = s.hasOpen() })
-	return open
-}
-
-// hasOpen is hasOpen of a filesystem. Files of an array that is only about to be created do not
-// count.
-func (s *state) hasOpen() bool {
-	return s.writing.It != nil && s.writing.It.Live() != nil ||
-		s.documentOpen() != nil && s.documentOpen().Existed() ||
-		s.texts.HasWholes()
+	return f.states.HasOpen(path)
 }
 
 // moves reports whether this mount is just renaming what was at the paths. The store has done so

@@ -105,11 +105,12 @@ var layers = map[string]int{
 	"fs/creation":                    14,
 	"fs/document":                    14,
 	"fs/remake":                      14,
-	"fs":                             15,
-	"cmd/zarrfs":                     16,
-	"integration":                    17,
-	"integration/demo":               17,
-	"integration/measures":           17,
+	"fs/known":                       15,
+	"fs":                             18,
+	"cmd/zarrfs":                     19,
+	"integration":                    20,
+	"integration/demo":               20,
+	"integration/measures":           20,
 	"integration/wan":                15,
 }
 
