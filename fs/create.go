@@ -12,6 +12,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/links"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
@@ -36,7 +37,7 @@ func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.
 		return nil, g.fs.AnswerAt("mkdir", g.path(), name, err)
 	}
 	defer g.fs.sites.Lock(path)()
-	if err := g.fs.vacate(req, path); err != nil {
+	if err := g.fs.present.Vacate(req, path); err != nil {
 		return nil, g.fs.Answer("mkdir", path, err)
 	}
 	if err := g.fs.h.CreateGroup(req, path); err != nil {
@@ -100,9 +101,9 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	end := g.fs.sites.Lock(path)
 	n, err := g.fs.h.Node(req, path)
 	replaced := ""
-	if err == nil && g.fs.isReplaceable(n, v, false) {
+	if err == nil && g.fs.links.IsReplaceable(n, v, false) {
 		replaced = n.Link.Text
-		err = cmp.Or(g.fs.removeLink(path), iofs.ErrNotExist)
+		err = cmp.Or(g.fs.links.Remove(path), iofs.ErrNotExist)
 	}
 	missing := errors.Is(err, iofs.ErrNotExist)
 	if missing && !g.stays(unmoved) {
@@ -112,7 +113,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if missing {
 		g.fs.traces.Came(ctx, path, v)
 		g.fs.unlinked.Forget(path) // what was hidden were names of an array that is not there
-		n, err = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, g.fs.vacate(req, path)
+		n, err = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, g.fs.present.Vacate(req, path)
 	}
 	switch {
 	case !missing && err == nil && g.fs.unlinked.Has(path, v): // what is written replaces the array's
@@ -139,7 +140,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	}
 	if n.Kind == zarrcore.LinkNode && !view.IsDerived(v) {
 		g.fs.unlinked.Restore(path, v) // such as `cp --remove-destination` has just removed
-		return nil, nil, 0, g.fs.Answer("create", path, errIsLink(n, v))
+		return nil, nil, 0, g.fs.Answer("create", path, links.ErrIsLink(n, v))
 	}
 	if name != groupFile && !view.IsDerived(v) && n.Kind != zarrcore.ArrayNode {
 		return nil, nil, 0, g.fs.Answer("create", path, fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s", iofs.ErrExist, path, n.Kind, name))
@@ -298,7 +299,7 @@ func (n *fileNode) letGo(x *transient.File, refused bool) {
 		n.Place().End()
 		n.fs.ids.Renew(&n.Node)
 		if text := n.use().link.Swap(nil); text != nil {
-			n.fs.putLinkBack(n.path(), *text)
+			n.fs.links.PutBack(n.path(), *text)
 		}
 	}
 }

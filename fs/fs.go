@@ -17,10 +17,12 @@ import (
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/known"
 	"github.com/zarrfs/zarrfs/fs/library"
+	"github.com/zarrfs/zarrfs/fs/links"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/presence"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/remake"
 	"github.com/zarrfs/zarrfs/fs/resolve"
@@ -110,6 +112,8 @@ type filesystem struct {
 	creation   *creation.Arrays
 	remade     *remake.Arrays
 	documents  *document.Files
+	present    *presence.Paths
+	links      *links.Links
 	wholes     *texts.Files
 	reads      *input.Reads
 	copied     *input.Copies
@@ -190,7 +194,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Texts: f.wholes, Unlinked: f.unlinked, Waiting: f.adopting})
 	f.libraries = library.New(library.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names,
 		Traces: f.traces, Transients: f.transients, Errors: &f.Errors, Failures: f.Failures,
-		Gone:      f.gone,
+		Gone:      func(path string) { f.present.Ended(path) },
 		IsWritten: func(path string) bool { return f.documents.Find(path) != nil }})
 	f.documents = document.New(document.Mount{H: h, Log: f.log, Sites: f.sites, Texts: f.wholes,
 		Writings: f.writings, Traces: f.traces, Reads: f.reads, Copied: f.copied,
@@ -199,6 +203,11 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Taken: func(path string, by program.Process, err error) {
 			f.Failures.Note(f.libraries.RefusedAt(path, by, err), err)
 		}}, f.states.Texts())
+	f.present = presence.New(presence.Mount{Ctx: f.ctx, H: h, States: &f.states, Nodes: &f.ids,
+		Sites: f.sites, Texts: f.wholes, Writings: f.writings})
+	f.links = links.New(links.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names, Sites: f.sites,
+		Present: f.present, Stat: f.stat, Traces: f.traces, Unlinked: f.unlinked,
+		Transients: f.transients})
 	return f
 }
 

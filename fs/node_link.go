@@ -3,7 +3,6 @@ package fs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	iofs "io/fs"
 	"syscall"
@@ -12,10 +11,8 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/nodes"
-	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -161,7 +158,7 @@ func (g *groupNode) symlink(
 		return g.symlinkOther(to, name, out)
 	}
 	defer f.sites.Lock(at)()
-	if err := f.putLink(at, to, wire.Caller(ctx), false); err != nil {
+	if err := f.links.Put(at, to, wire.Caller(ctx), false); err != nil {
 		return nil, err
 	}
 	n, err := f.h.Node(f.ctx, at)
@@ -192,121 +189,4 @@ func (g *groupNode) symlinkOther(
 	f.transients.SayLater(x)
 	f.linkAttr(x.Link, f.started, &out.Attr)
 	return g.newTransientLink(f.ctx, x), nil
-}
-
-// putLink makes a link at path. A link may be there already by another view of the same array. To a
-// program that has not met it by this view, it is the same link.
-func (f *filesystem) putLink(
-	at string, to resolve.LinkTarget, by program.Process, replace bool,
-) error {
-	if err := f.vacate(f.ctx, at); err != nil {
-		return err
-	}
-	err := f.h.CreateLink(f.ctx, at, to.Text, replace)
-	switch {
-	case err == nil:
-		f.endEmpty(at)
-		trace := f.traces.Of(at)
-		f.gone(at)
-		f.traces.Put(at, trace) // of a process that makes the link by each of its names
-	case errors.Is(err, iofs.ErrExist) && f.joinsLink(at, to, by):
-	default:
-		return err
-	}
-	f.unlinked.Restore(at, to.View)
-	f.traces.Made(at, to.View, by)
-	return nil
-}
-
-// joinsLink reports whether the link that a process makes exists already by another view, and not
-// yet by this one.
-func (f *filesystem) joinsLink(at string, to resolve.LinkTarget, by program.Process) bool {
-	if to.View == nil || !f.traces.Of(at).Lacks(by, to.View) && !f.unlinked.Has(at, to.View) {
-		return false
-	}
-	n, err := f.h.Node(f.ctx, at)
-	return err == nil && n.Kind == zarrcore.LinkNode && n.Link.Text == to.Text
-}
-
-// endEmpty ends empty files that wait for an array at path, where a link is now. tar makes such
-// files in the place of links, which it makes last.
-func (f *filesystem) endEmpty(at string) {
-	dir, _ := names.Split(at)
-	for _, v := range view.Keeping() {
-		if x := f.transients.Find(dir, view.FileOf(at, v)); x != nil && x.Link == "" && x.Size() == 0 {
-			f.transients.End(x)
-		}
-	}
-}
-
-// unlinkLink removes a link, and never what it leads to. A link to an array has several names, as
-// the array has, and goes with the last listed name. A link that leads nowhere goes at once.
-func (f *filesystem) unlinkLink(ctx context.Context, t resolve.Target) error {
-	at, broken := t.Node.Path, t.Node.Link.Err != nil
-	defer f.sites.Lock(at)()
-	if t.View != nil && !broken && !f.unlinked.Add(at, t.View, f.names.Listed(t.Node)&view.Keepers()) {
-		return nil
-	}
-	if err := f.removeLink(at); err != nil {
-		f.unlinked.Restore(at, t.View)
-		return err
-	}
-	if t.View != nil && broken {
-		f.traces.Unlinked(at, t.View, wire.Caller(ctx))
-	}
-	return nil
-}
-
-// unlinkLeft removes a name that is left to the program that has removed its link, or the array of
-// which it was a derived name.
-func (f *filesystem) unlinkLeft(ctx context.Context, dir, name string) bool {
-	path, v, ok := f.names.Former(dir, name)
-	if !ok || !f.traces.Of(path).Leaves(ctx, v) {
-		return false
-	}
-	f.traces.Leave(path, v)
-	return true
-}
-
-// link moves a link that the store has, by one of its names.
-func (r *renaming) link(t resolve.Target) (err error) {
-	to := r.path
-	switch {
-	case t.View == nil:
-		to, err = r.dir.newPath(r.to.Name)
-	case !r.isView || r.view != t.View:
-		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: "+
-			"expected a name that ends in .%s",
-			syscall.EPERM, r.from.Name, r.to.Name, t.View.Name())
-	}
-	if err != nil || to == t.Node.Path {
-		return err
-	}
-	listed := r.f.names.Listed(t.Node)
-	if err := r.node(t.Node.Path, to, t.Key()); err != nil || t.View == nil {
-		return err
-	}
-	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, 0, r.by)
-	return nil
-}
-
-// transientLink renames a link that the store does not have: onto a view, by which the store has it
-// then, or to another such name.
-func (r *renaming) transientLink(x *transient.File) error {
-	if !r.isView {
-		return r.stay(x)
-	}
-	to, err := r.f.names.ParseLink(r.f.ctx, r.to.Dir, x.Link)
-	if err == nil && to.View != r.view {
-		err = fmt.Errorf("%w: a link to %q cannot become %s", errno.ErrContent, x.Link, r.to.Name)
-	}
-	if err == nil {
-		err = r.f.putLink(r.path, to, r.by, r.replace)
-	}
-	if err != nil {
-		return err
-	}
-	r.f.transients.End(x)
-	go r.dir.NotifyEntry(r.to.Name) // the kernel takes the node of the old name for that of the new one
-	return nil
 }

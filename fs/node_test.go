@@ -105,7 +105,7 @@ func TestStaleInTheNextCall(t *testing.T) {
 		known = append(known, l.look(name).Operations().(*fileNode))
 	}
 	ctx := fuse.NewContext(t.Context(), &fuse.Caller{Pid: uint32(os.Getpid())})
-	err := (&renaming{f: f, ctx: ctx}).node("a", "b", known[0].Place().Key())
+	err := f.present.Move("a", "b", false, known[0].Place().Key())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/zarrfs/zarrfs/fs/names"
-	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/transient"
@@ -58,7 +57,7 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 		return g.fs.Answer("rmdir", path, err)
 	}
 	g.listing.Changed()
-	g.fs.gone(path)
+	g.fs.present.Ended(path)
 	g.fs.traces.Removed(path, nil, g.fs.names.ListedOfGroups(), wire.Caller(ctx))
 	return 0
 }
@@ -92,7 +91,7 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 	case t.View != nil && view.IsDerived(t.View):
 		return g.fs.hideFrom(ctx, t.Node.Path, t.View)
 	case t.IsLink():
-		return g.fs.unlinkLink(ctx, t)
+		return g.fs.links.Unlink(t, wire.Caller(ctx))
 	case t.View == nil:
 		return syscall.EISDIR
 	case t.Node.Kind != zarrcore.ArrayNode:
@@ -135,14 +134,8 @@ func (f *filesystem) removeArray(ctx context.Context, t resolve.Target) error {
 	if err := f.h.Remove(f.ctx, path); err != nil {
 		return err
 	}
-	f.gone(path)
+	f.present.Ended(path)
 	return nil
-}
-
-// gone notes everywhere in the mount that what was at path does not exist any more.
-func (f *filesystem) gone(path string) {
-	f.states.End(path)
-	nodes.Disown(f.ids.Remove(path))
 }
 
 // hideFrom lets a program that removes or replaces a tree believe that a file is gone, until the
@@ -151,4 +144,15 @@ func (f *filesystem) gone(path string) {
 func (f *filesystem) hideFrom(ctx context.Context, path string, v view.View) error {
 	f.traces.Hide(path, v, wire.Caller(ctx))
 	return nil
+}
+
+// unlinkLeft removes a name that is left to the program that has removed its link, or the array of
+// which it was a derived name.
+func (f *filesystem) unlinkLeft(ctx context.Context, dir, name string) bool {
+	path, v, ok := f.names.Former(dir, name)
+	if !ok || !f.traces.Of(path).Leaves(ctx, v) {
+		return false
+	}
+	f.traces.Leave(path, v)
+	return true
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/links"
 	"github.com/zarrfs/zarrfs/fs/names"
-	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
@@ -169,7 +169,7 @@ func (r *renaming) array(t resolve.Target) error {
 		return err
 	}
 	if link := r.linkToReplace(t.Node.Path); link != nil {
-		return r.inPlaceOf(link, func() error { return r.array(t) })
+		return r.f.links.InPlaceOf(link, func() error { return r.array(t) })
 	}
 	if old := r.describes(t); old != nil {
 		return r.document(t, old)
@@ -231,26 +231,12 @@ func (r *renaming) staysThere() error {
 		iofs.ErrExist, r.to.Name, r.path, strings.Join(left, " and "))
 }
 
-// node moves a node in the store and in the mount. The kernel itself moves what is renamed, one of
-// the node's files or its folder.
+// node moves a node in the store and in the mount. The kernel itself moves what is renamed.
 func (r *renaming) node(from, to string, renamed identity.Key) error {
-	f := r.f
 	if err := r.refusedFor(from, to); err != nil {
 		return err
 	}
-	defer f.sites.Lock(to)() // a lookup that finds the node at to waits until its files are there
-	if err := f.vacate(f.ctx, to); err != nil {
-		return err
-	}
-	defer f.sites.Renames(from)()
-	if err := f.h.Rename(f.ctx, from, to, r.replace); err != nil {
-		return err
-	}
-	f.gone(to)
-	var others []*nodes.Node
-	f.states.MoveWith(from, to, func() { others = f.ids.Move(from, to, renamed) })
-	nodes.Disown(others)
-	return nil
+	return r.f.present.Move(from, to, r.replace, renamed)
 }
 
 // refusedFor returns why the store would not let the user move what is at from, or remove what is
@@ -294,12 +280,12 @@ func (r *renaming) transient(x *transient.File) error {
 	}
 	path, v := r.path, r.view
 	if link := r.linkToReplace(""); link != nil {
-		return r.inPlaceOf(link, func() error { return r.transient(x) })
+		return r.f.links.InPlaceOf(link, func() error { return r.transient(x) })
 	}
 	n, err := r.f.h.Node(r.f.ctx, path)
 	switch {
 	case err == nil && n.Kind == zarrcore.LinkNode:
-		return errIsLink(n, v)
+		return links.ErrIsLink(n, v)
 	case err == nil && view.IsComposite(v):
 		return errStructure(v, "another file in the place of")
 	case err == nil && r.to.Name != groupFile && n.Kind != zarrcore.ArrayNode:
@@ -319,7 +305,7 @@ func (r *renaming) transient(x *transient.File) error {
 	missing := err != nil && !r.f.creation.Restore(r.f.ctx, path, v, r.by)
 	r.f.material.Outdate(path)
 	if missing {
-		if err := r.f.vacate(r.f.ctx, path); err != nil {
+		if err := r.f.present.Vacate(r.f.ctx, path); err != nil {
 			return err
 		}
 	}
@@ -410,8 +396,7 @@ func (r *renaming) empty(x *transient.File) error {
 	if err := r.stay(x); err != nil {
 		return err
 	}
-	r.f.ids.Rename(identity.Of(from, was.Name()), identity.Of(r.path, was.Name()))
-	r.f.states.MoveAwaited(from, r.path, was)
+	r.f.present.MoveAwaited(from, r.path, was)
 	return nil
 }
 

@@ -89,7 +89,7 @@ func (r *renaming) document(t resolve.Target, old *zarrcore.Node) error {
 	if err := r.f.h.Remove(r.f.ctx, t.Node.Path); err != nil && !errors.Is(err, iofs.ErrNotExist) {
 		return err
 	}
-	r.f.gone(t.Node.Path)
+	r.f.present.Ended(t.Node.Path)
 	go r.dir.NotifyEntry(r.to.Name) // the kernel takes the removed document for the file of that name
 	return nil
 }

@@ -31,7 +31,7 @@ func TestDocumentWhileRenameIsSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	moved := make(chan error, 1)
-	go func() { moved <- (&renaming{f: f, ctx: ctx}).node("a", "b", identity.Key{}) }()
+	go func() { moved <- f.present.Move("a", "b", false, identity.Key{}) }()
 	<-slow
 	if err := d.Apply(ctx, program.Process{}, document.Opened); err != nil {
 		t.Error(err)

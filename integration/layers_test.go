@@ -106,11 +106,13 @@ var layers = map[string]int{
 	"fs/document":                    14,
 	"fs/remake":                      14,
 	"fs/known":                       15,
-	"fs":                             18,
-	"cmd/zarrfs":                     19,
-	"integration":                    20,
-	"integration/demo":               20,
-	"integration/measures":           20,
+	"fs/presence":                    16,
+	"fs/links":                       17,
+	"fs":                             20,
+	"cmd/zarrfs":                     21,
+	"integration":                    22,
+	"integration/demo":               22,
+	"integration/measures":           22,
 	"integration/wan":                15,
 }
 
