@@ -220,19 +220,7 @@ func (f *filesystem) compositeAttr(
 
 // errStructure refuses what would change more than the bytes of arrays.
 func (h *compositeHandle) errStructure(what string) error {
-	return errStructure(h.node.view, what)
-}
-
-func errStructure(v view.View, what string) error {
-	return fmt.Errorf(
-		"%w: %s a .%s file: what it says of groups, arrays, attributes and lengths follows "+
-			"from the store, and only elements can be written through it; change the rest by the "+
-			"folders and "+
-			"their .json files, or work on a copy",
-		syscall.EPERM,
-		what,
-		v.Name(),
-	)
+	return view.ErrStructure(h.node.view, what)
 }
 
 // Write takes bytes of arrays. Bytes of the structure must be as they are.
@@ -457,5 +445,5 @@ func (n *fileNode) setCompositeSize(ctx context.Context, v view.CompositeView, s
 	if size == now || size == 0 { // a program that copies files is about to write all of it
 		return nil
 	}
-	return errStructure(v, "another size for")
+	return view.ErrStructure(v, "another size for")
 }

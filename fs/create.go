@@ -58,16 +58,7 @@ func (g *groupNode) newPath(name string) (path string, err error) {
 	if errno != 0 {
 		return "", errno
 	}
-	switch {
-	case g.fs.names.IsAlone():
-		return "", fmt.Errorf("%w: the store is one array, and has no groups", syscall.EPERM)
-	case name == names.ControlDir && g.IsRoot():
-		return "", fmt.Errorf("%w: %q: %s", syscall.EPERM, name, names.OwnFolder)
-	}
-	if hidden, ok := names.Parse(name); ok {
-		return names.Join(dir, hidden), nil
-	}
-	return "", resolve.NotShown(name)
+	return g.fs.names.NewPath(dir, name)
 }
 
 // Create makes a file. It is a view of an array that exists, under a name that its creator has not
@@ -221,12 +212,12 @@ func (n *fileNode) attrGone(ctx context.Context, a *fuse.Attr) syscall.Errno {
 // array keeps its bytes until others are written, and loses them then. If cut is not set, it loses
 // only those that are overwritten.
 func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
-	err := cmp.Or(refusesWrites(n.view), writing.RefusesSaving(n.view, wire.Caller(ctx)))
+	err := cmp.Or(view.RefusesWrites(n.view), writing.RefusesSaving(n.view, wire.Caller(ctx)))
 	if err != nil {
 		return nil, 0, n.fs.Answer("create", n.path(), err)
 	}
 	if view.IsComposite(n.view) {
-		err := errStructure(n.view, "a new file in the place of")
+		err := view.ErrStructure(n.view, "a new file in the place of")
 		return nil, 0, n.fs.Answer("create", n.path(), err)
 	}
 	v, ok := n.view.(view.ArrayView)

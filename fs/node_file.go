@@ -128,7 +128,7 @@ func (n *fileNode) open(
 	if n.fs.o.ReadOnly {
 		return nil, 0, syscall.EROFS
 	}
-	if err := refusesWrites(n.view); err != nil {
+	if err := view.RefusesWrites(n.view); err != nil {
 		return nil, 0, n.fs.Answer("open", n.path(), err)
 	}
 	if made := n.use().made.Swap(nil); made != nil {

@@ -72,7 +72,7 @@ func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Er
 // the request does not name it. Without a handle, as by truncate(2), the new size is stored at
 // once.
 func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64) error {
-	if err := refusesWrites(n.view); err != nil {
+	if err := view.RefusesWrites(n.view); err != nil {
 		return err
 	}
 	if size == 0 {

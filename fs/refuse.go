@@ -7,8 +7,6 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
-
-	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // What no group holds is refused here, with the reason.
@@ -25,12 +23,4 @@ func (g *groupNode) Link(_ context.Context, _ gofuse.InodeEmbedder, name string,
 // refuse is EPERM with a reason.
 func (g *groupNode) refuse(op, name, why string) syscall.Errno {
 	return g.fs.AnswerAt(op, g.path(), name, fmt.Errorf("%w: %q: %s", syscall.EPERM, name, why))
-}
-
-// refusesWrites returns why the files of a view cannot be written; nil: they can.
-func refusesWrites(v view.View) error {
-	if v.Writable() {
-		return nil
-	}
-	return fmt.Errorf("%w: a .%s file can only be read: write the array through another of its files", syscall.EACCES, v.Name())
 }

@@ -242,7 +242,7 @@ func (r *renaming) node(from, to string, renamed identity.Key) error {
 // refusedFor returns why the store would not let the user move what is at from, or remove what is
 // at to.
 func (r *renaming) refusedFor(from, to string) error {
-	if !r.f.o.AllowOther {
+	if !r.f.rights.Checks(r.user) {
 		return nil
 	}
 	old, err := r.f.h.Node(r.f.ctx, to)
@@ -256,7 +256,7 @@ func (r *renaming) refusedFor(from, to string) error {
 
 // refusesMove returns why the store would not let the user move what is at from to another folder.
 func (r *renaming) refusesMove(from string) error {
-	if !r.f.o.AllowOther || r.from.Dir == r.to.Dir {
+	if !r.f.rights.Checks(r.user) || r.from.Dir == r.to.Dir {
 		return nil
 	}
 	moved, err := r.f.h.Node(r.f.ctx, from)
@@ -287,7 +287,7 @@ func (r *renaming) transient(x *transient.File) error {
 	case err == nil && n.Kind == zarrcore.LinkNode:
 		return links.ErrIsLink(n, v)
 	case err == nil && view.IsComposite(v):
-		return errStructure(v, "another file in the place of")
+		return view.ErrStructure(v, "another file in the place of")
 	case err == nil && r.to.Name != groupFile && n.Kind != zarrcore.ArrayNode:
 		return fmt.Errorf("%w: %s is a %s", iofs.ErrExist, path, n.Kind)
 	case err == nil && !r.replace && !r.f.traces.Of(path).HidesFrom(r.by, v):
@@ -313,7 +313,7 @@ func (r *renaming) transient(x *transient.File) error {
 		return r.stay(x) // until there is an array
 	}
 	has := false // the array has all of it already
-	if err = refusesWrites(v); err == nil && !missing {
+	if err = view.RefusesWrites(v); err == nil && !missing {
 		has, err = r.f.compared.File(x.Bytes, x.Size(), path, v, r.by)
 	}
 	if err == nil && !has {
@@ -366,15 +366,7 @@ func (r *renaming) stay(x *transient.File) error {
 	if old := r.f.transients.Find(r.to.Dir, r.to.Name); old != nil && !r.replace {
 		return iofs.ErrExist
 	}
-	old := r.f.transients.Rename(x, r.to)
-	if x.Bytes != nil {
-		if err := x.Bytes.Renamed(x.Shown()); err != nil {
-			r.f.log.Warn("a file that is not an array has its old name in the scratch folder", "file", x.Shown(), "err", err)
-		}
-	}
-	if old != nil {
-		r.f.transients.End(old)
-	}
+	r.f.transients.Rename(x, r.to)
 	return nil
 }
 

@@ -1,9 +1,6 @@
 package fs
 
 import (
-	"slices"
-	"time"
-
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/remake"
 	"github.com/zarrfs/zarrfs/fs/resolve"
@@ -50,7 +47,7 @@ func (r *renaming) content(t resolve.Target, old *zarrcore.Node) error {
 	if err != nil {
 		return r.contentError(errno.Refused(err))
 	}
-	if !next.SameLayout(m) && !r.f.staysInUse(at) {
+	if !next.SameLayout(m) && !r.f.ids.StaysOpen(at) {
 		remade, err := r.remakeUnused(at, remake.WithAttributes(next.Document, old))
 		if remade || err != nil {
 			return r.contentError(err)
@@ -76,28 +73,7 @@ func (r *renaming) content(t resolve.Target, old *zarrcore.Node) error {
 func (r *renaming) remakeUnused(path string, doc []byte) (remade bool, err error) {
 	replaced := r.f.h.Fingerprint(r.ctx, r.path)
 	isFree := func() bool {
-		return !r.f.inUse(path) && r.f.h.Fingerprint(r.ctx, r.path) == replaced
+		return !r.f.ids.IsOpen(path) && r.f.h.Fingerprint(r.ctx, r.path) == replaced
 	}
 	return r.f.remade.Replace(r.ctx, path, doc, isFree)
-}
-
-// inUse reports whether a program has a file of the array at path open or mapped.
-func (f *filesystem) inUse(path string) bool {
-	isOpen := func(n *fileNode) bool { return n.Place().IsOpen() }
-	return slices.ContainsFunc(f.files(path), isOpen)
-}
-
-const (
-	releaseWait  = 100 * time.Millisecond // for the RELEASE of a closed file, which comes late
-	releaseGrain = time.Millisecond       // between two looks
-)
-
-// staysInUse is inUse after the files that were just closed have been released.
-func (f *filesystem) staysInUse(path string) bool {
-	for end := time.Now().Add(releaseWait); f.inUse(path); time.Sleep(releaseGrain) {
-		if time.Now().After(end) {
-			return true
-		}
-	}
-	return false
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	iofs "io/fs"
 	"syscall"
+	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/texts"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -95,6 +97,17 @@ func (n *fileNode) emptyClosed(ctx context.Context, v view.TextView) error {
 		return err
 	}
 	return h.whole.TakeEmpty()
+}
+
+// awaitEmptied waits until an empty text is taken whose program has just closed it. The RELEASE of a
+// file comes some time after its close.
+func (n *fileNode) awaitEmptied() {
+	for end := time.Now().Add(nodes.ReleaseWait); time.Now().Before(end); time.Sleep(nodes.ReleaseGrain) {
+		w := n.fs.wholes.FindAt(n.path, n.view)
+		if w == nil || !w.IsCut() {
+			return
+		}
+	}
 }
 
 // Read reads the text.

@@ -3,6 +3,9 @@
 package nodes
 
 import (
+	"slices"
+	"time"
+
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
@@ -36,6 +39,26 @@ func (t *Table) Inode(key identity.Key, create func(gofuse.StableAttr) *Node) *g
 
 // Root returns the identity of the root, which has no place in the table.
 func (t *Table) Root() gofuse.StableAttr { return stableAttr(t.Fresh(identity.Key{})) }
+
+// IsOpen reports whether a program has a file of the array at path open or mapped.
+func (t *Table) IsOpen(path string) bool {
+	return slices.ContainsFunc(t.Showing(path), func(n *Node) bool { return n.place.IsOpen() })
+}
+
+const (
+	ReleaseWait  = 100 * time.Millisecond // for the RELEASE of a closed file, which comes late
+	ReleaseGrain = time.Millisecond       // between two looks
+)
+
+// StaysOpen is IsOpen after the files that were just closed have been released.
+func (t *Table) StaysOpen(path string) bool {
+	for end := time.Now().Add(ReleaseWait); t.IsOpen(path); time.Sleep(ReleaseGrain) {
+		if time.Now().After(end) {
+			return true
+		}
+	}
+	return false
+}
 
 // stableAttr returns an identity as go-fuse takes it.
 func stableAttr(id identity.Identity) gofuse.StableAttr {

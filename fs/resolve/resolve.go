@@ -415,6 +415,21 @@ func NotShown(name string) error {
 		iofs.ErrInvalid, name, names.Show(name))
 }
 
+// NewPath returns the path of a new group that would be shown as name in the group at dir. Links to
+// what is not an array have such names, too.
+func (r *Resolver) NewPath(dir, name string) (path string, err error) {
+	switch {
+	case r.alone:
+		return "", fmt.Errorf("%w: the store is one array, and has no groups", syscall.EPERM)
+	case name == names.ControlDir && dir == "":
+		return "", fmt.Errorf("%w: %q: %s", syscall.EPERM, name, names.OwnFolder)
+	}
+	if hidden, ok := names.Parse(name); ok {
+		return names.Join(dir, hidden), nil
+	}
+	return "", NotShown(name)
+}
+
 // Shows reports whether a view shows the node: as a file, or as a link to one. A link that leads
 // nowhere is found by the names of all views that keep an array, so that nothing else can be
 // created there.

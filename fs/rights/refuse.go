@@ -24,11 +24,14 @@ const (
 // sticky is the bit of a folder in which users may replace and remove only what is theirs.
 const sticky = 0o1000
 
+// Checks reports whether Refuses looks at anything for a user.
+func (r *Rights) Checks(u User) bool { return r.o.AllowOther && !u.isTrusted() }
+
 // Refuses returns why the store would not let a user do something with a node's folder, or nil. The
 // bits of its mode that this needs are given. Without --allow-other the kernel lets nobody else in.
 func (r *Rights) Refuses(u User, n *zarrcore.Node, needs uint32) error {
 	in := r.folderAs(n)
-	if !r.o.AllowOther || !in.Known || u.isTrusted() {
+	if !in.Known || !r.Checks(u) {
 		return nil // the store itself refuses the daemon, and so the user who mounted
 	}
 	if u.class(in)&needs != needs {

@@ -28,8 +28,14 @@ func (t *Files) SetAside(x *File) {
 		}
 		s.enter(x, Spot{at.Dir, path.Join(folder, at.Name)})
 	})
+	t.renameKept(x)
+}
+
+// renameKept gives the bytes of a file the name that it has now, by which they would be kept if the
+// process were killed.
+func (t *Files) renameKept(x *File) {
 	if x.Bytes == nil {
-		return // it is a link
+		return // it is a link, or only announced
 	}
 	if err := x.Bytes.Renamed(x.Shown()); err != nil {
 		t.o.Log.Warn("a file that is not an array has its old name in the scratch folder",

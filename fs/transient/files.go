@@ -217,14 +217,18 @@ func (t *Files) DropUnused(x *File, changed time.Time) (dropped bool) {
 	return dropped
 }
 
-// Rename gives a transient another name, and returns the one that had it.
-func (t *Files) Rename(x *File, to Spot) (replaced *File) {
+// Rename gives a transient another name. The one that had it ends.
+func (t *Files) Rename(x *File, to Spot) {
+	var replaced *File
 	t.states.Files.Both(func() (string, string) { return x.dir(), to.Dir }, func(from, s *Named) {
 		from.remove(x)
 		replaced = (*s)[to.Name]
 		s.enter(x, to)
 	})
-	return replaced
+	t.renameKept(x)
+	if replaced != nil {
+		t.End(replaced)
+	}
 }
 
 // Has reports whether a transient is there still, under whatever name.
