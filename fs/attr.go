@@ -142,18 +142,6 @@ func (f *filesystem) refusesStoring(ctx context.Context, path string) error {
 	return f.refusesObjects(ctx, path)
 }
 
-// refusesAll returns why the store would not let a user do something with a node's folder and with
-// all that is in it, or nil.
-func (f *filesystem) refusesAll(
-	ctx context.Context, user rights.User, n *zarrcore.Node, needs uint32,
-) error {
-	err := f.rights.Refuses(user, n, needs)
-	if err == nil {
-		err = f.rights.RefusesObjects(ctx, user, f.h, n, needs)
-	}
-	return err
-}
-
 // blocks returns st_blocks, which counts 512 bytes each, of so many bytes.
 func blocks(n int64) uint64 { return uint64(n)/512 + min(uint64(n)%512, 1) }
 

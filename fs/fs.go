@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/install"
 	"github.com/zarrfs/zarrfs/fs/known"
 	"github.com/zarrfs/zarrfs/fs/library"
 	"github.com/zarrfs/zarrfs/fs/links"
@@ -25,6 +26,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/presence"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/remake"
+	"github.com/zarrfs/zarrfs/fs/renaming"
+	"github.com/zarrfs/zarrfs/fs/replacing"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/selfcopy"
@@ -114,6 +117,7 @@ type filesystem struct {
 	documents  *document.Files
 	present    *presence.Paths
 	links      *links.Links
+	renames    *renaming.Renames
 	wholes     *texts.Files
 	reads      *input.Reads
 	copied     *input.Copies
@@ -208,7 +212,23 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.links = links.New(links.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names, Sites: f.sites,
 		Present: f.present, Stat: f.stat, Traces: f.traces, Unlinked: f.unlinked,
 		Transients: f.transients})
+	f.renames = renaming.New(f.renamingMount())
 	return f
+}
+
+// renamingMount returns what a rename needs of the mount.
+func (f *filesystem) renamingMount() renaming.Mount {
+	replaces := replacing.New(replacing.Mount{Ctx: f.ctx, H: f.h, Store: f.o.Store, States: &f.states,
+		Nodes: &f.ids, Present: f.present, Traces: f.traces, Stat: f.stat, Documents: f.documents,
+		Remade: f.remade})
+	installs := install.New(install.Mount{Ctx: f.ctx, H: f.h, Sites: f.sites, Traces: f.traces,
+		Transients: f.transients, Writings: f.writings, Documents: f.documents, Compared: f.compared,
+		Material: f.material, Kernel: f.kernel, Adopting: f.adopting, Creation: f.creation})
+	return renaming.Mount{Ctx: f.ctx, H: f.h, Names: f.names, Sites: f.sites, Nodes: &f.ids,
+		Present: f.present, Links: f.links, Replacing: replaces, Traces: f.traces,
+		Unlinked: f.unlinked, Rights: f.rights, Failures: f.Failures,
+		Files: renaming.Files{Transients: f.transients, Creation: f.creation, Adopting: f.adopting,
+			Installs: installs, Libraries: f.libraries, Between: f.between}}
 }
 
 // transientOptions returns what is done with files that the store does not have.

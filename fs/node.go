@@ -32,7 +32,7 @@ var (
 func newBase(f *filesystem, key identity.Key) base { return base{Node: nodes.New(key), fs: f} }
 
 // path returns the path of the node's group or array in the hierarchy.
-func (b *base) path() string { return b.Place().Key().Path }
+func (b *base) path() string { return b.Where() }
 
 // OnForget ends the node: the kernel does not know it any more. That request may come late, when
 // the kernel has got the node again: for a file that was removed and created again at once. So a

@@ -26,9 +26,6 @@ var (
 	_ = (gofuse.NodeOpener)((*ghostNode)(nil))
 )
 
-// ghostView begins the views of ghosts among the identities of nodes.
-const ghostView = "ghost."
-
 // ghostTime is when a ghost was changed: before all files, so that `mv -u` replaces it.
 var ghostTime = time.Unix(0, 0)
 
@@ -42,7 +39,7 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 	if !g.fs.traces.Of(path).Leaves(ctx, v) {
 		return nil
 	}
-	key := identity.Of(path, ghostView+v.Name())
+	key := identity.OfGhost(path, v)
 	g.fs.commonAttr(rights.File, ghostTime, &out.Attr)
 	return g.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
 		n := &ghostNode{newBase(g.fs, key)}
@@ -73,7 +70,7 @@ func (n *ghostNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, sy
 func (n *ghostNode) end() syscall.Errno {
 	at := n.Place().Key()
 	for _, v := range view.All() {
-		if ghostView+v.Name() == at.View {
+		if identity.OfGhost(at.Path, v) == at {
 			n.fs.traces.Leave(at.Path, v)
 		}
 	}

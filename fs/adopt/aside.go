@@ -10,6 +10,23 @@ import (
 // Programs that unpack the same tree write the array's bytes to them. So what is set aside is
 // compared with the array when both are complete, and is kept if it differs.
 
+// Replaced ends or sets aside the files that waited for an array at path, where one is now. It was
+// renamed by its view v.
+func (f *Files) Replaced(path string, v view.View) {
+	dir, _ := names.Split(path)
+	for _, other := range view.Keeping() {
+		x := f.Transients.Find(dir, view.FileOf(path, other))
+		switch {
+		case x == nil:
+		case other == v || x.IsAnnounced():
+			f.Transients.End(x)
+		case !f.Names.Lacks(f.Ctx, path, other):
+			f.Transients.SetAside(x)
+		}
+	}
+	go f.SettleAside(path)
+}
+
 // SettleAside compares what was set aside for the array at path. That is kept, as the log says, or
 // ends if it has the bytes of the array.
 func (f *Files) SettleAside(path string) {

@@ -23,6 +23,9 @@ func New(key identity.Key) Node { return Node{place: identity.NewPlace(key)} }
 // Place implements identity.Node.
 func (n *Node) Place() *identity.Place { return &n.place }
 
+// Where returns the path of the group or array of which the node shows something.
+func (n *Node) Where() string { return n.place.Key().Path }
+
 // Number returns the inode number. go-fuse fills it in in all answers but that to SETATTR, after
 // which the kernel would show the number 0.
 func (n *Node) Number() uint64 { return n.StableAttr().Ino }

@@ -134,6 +134,17 @@ func (r *Rights) RefusesObjects(
 	})
 }
 
+// RefusesAll returns why the store would not let a user do something with a node's folder and with
+// all that is in it, or nil.
+func (r *Rights) RefusesAll(
+	ctx context.Context, u User, h *zarrcore.Hierarchy, n *zarrcore.Node, needs uint32,
+) error {
+	if err := r.Refuses(u, n, needs); err != nil {
+		return err
+	}
+	return r.RefusesObjects(ctx, u, h, n, needs)
+}
+
 // folderAs returns the rights to a node's folder as users of the mount are to have them.
 func (r *Rights) folderAs(n *zarrcore.Node) store.Rights {
 	in := n.Folder

@@ -1,4 +1,4 @@
-package fs
+package renaming
 
 import (
 	"fmt"
@@ -15,20 +15,20 @@ func (r *renaming) link(t resolve.Target) (err error) {
 	to := r.path
 	switch {
 	case t.View == nil:
-		to, err = r.dir.newPath(r.to.Name)
+		to, err = r.newPath()
 	case !r.isView || r.view != t.View:
 		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: "+
 			"expected a name that ends in .%s",
-			syscall.EPERM, r.from.Name, r.to.Name, t.View.Name())
+			syscall.EPERM, r.From.Name, r.To.Name, t.View.Name())
 	}
 	if err != nil || to == t.Node.Path {
 		return err
 	}
-	listed := r.f.names.Listed(t.Node)
+	listed := r.Names.Listed(t.Node)
 	if err := r.node(t.Node.Path, to, t.Key()); err != nil || t.View == nil {
 		return err
 	}
-	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, 0, r.by)
+	r.Traces.Renamed(t.Node.Path, to, t.View, listed, 0, r.By)
 	return nil
 }
 
@@ -38,18 +38,18 @@ func (r *renaming) transientLink(x *transient.File) error {
 	if !r.isView {
 		return r.stay(x)
 	}
-	to, err := r.f.names.ParseLink(r.f.ctx, r.to.Dir, x.Link)
+	to, err := r.Names.ParseLink(r.Ctx, r.To.Dir, x.Link)
 	if err == nil && to.View != r.view {
-		err = fmt.Errorf("%w: a link to %q cannot become %s", errno.ErrContent, x.Link, r.to.Name)
+		err = fmt.Errorf("%w: a link to %q cannot become %s", errno.ErrContent, x.Link, r.To.Name)
 	}
 	if err == nil {
-		err = r.f.links.Put(r.path, to, r.by, r.replace)
+		err = r.Links.Put(r.path, to, r.By, r.Replace)
 	}
 	if err != nil {
 		return err
 	}
-	r.f.transients.End(x)
-	go r.dir.NotifyEntry(r.to.Name) // the kernel takes the node of the old name for that of the new one
+	r.Transients.End(x)
+	r.forgetNew() // the kernel takes the node of the old name for that of the new one
 	return nil
 }
 
@@ -57,8 +57,8 @@ func (r *renaming) transientLink(x *transient.File) error {
 // the array that is renamed; "": it is a file that becomes one. An array never replaces a link to
 // itself.
 func (r *renaming) linkToReplace(moved string) *zarrcore.Node {
-	n, err := r.f.h.Node(r.f.ctx, r.path)
-	if err != nil || !r.isView || !r.f.links.IsReplaceable(n, r.view, r.replace) {
+	n, err := r.H.Node(r.Ctx, r.path)
+	if err != nil || !r.isView || !r.Links.IsReplaceable(n, r.view, r.Replace) {
 		return nil
 	}
 	if moved != "" && n.Link.Target == moved {
