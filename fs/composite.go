@@ -140,8 +140,8 @@ func (n *fileNode) openComposite(
 			why,
 		)
 	}
-	f.count.opens.Add(1)
-	f.count.openDirect.Add(1)
+	f.count.Opens.Add(1)
+	f.count.OpenDirect.Add(1)
 	h := &compositeHandle{handle: newHandle(n, c), of: c}
 	h.direct = true
 	n.announce(c.Size())
@@ -149,7 +149,7 @@ func (n *fileNode) openComposite(
 	if !writes {
 		return h, fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 	}
-	f.count.openWrite.Add(1)
+	f.count.OpenWrite.Add(1)
 	h.writes = make(map[*hdf5.Dataset]*partWriter)
 	return h, fuse.FOPEN_DIRECT_IO, 0
 }
@@ -227,8 +227,7 @@ func (h *compositeHandle) errStructure(what string) error {
 func (h *compositeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
 	f := h.node.fs
 	note := f.notes.Of(ctx)
-	f.count.writes.Add(1)
-	f.count.writeBytes.Add(int64(len(p)))
+	f.count.Wrote(len(p))
 	err := h.check(ctx, p, off)
 	if err == nil {
 		err = h.put(p, off, writing.HowOf(note))

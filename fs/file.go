@@ -59,7 +59,7 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 		return nil, f.AnswerRead("read", h.node.path(), err)
 	}
 	if len(r.Slices) > maxPieces {
-		f.count.gathered.Add(1)
+		f.count.Gathered.Add(1)
 	}
 	return answerOf(r, dest), 0
 }
@@ -168,11 +168,11 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 		return
 	}
 	c := &h.node.fs.count
-	c.reads.Add(1)
-	c.readBytes.Add(n)
+	c.Reads.Add(1)
+	c.ReadBytes.Add(n)
 	fromCache := h.node.fs.notes.Of(ctx).Paged
 	if fromCache {
-		c.pagedReads.Add(1)
+		c.PagedReads.Add(1)
 		h.node.use().paged.Store(true)
 	}
 	if h.content.Array() != nil {

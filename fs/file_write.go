@@ -55,8 +55,8 @@ func (n *fileNode) openForWriting(
 		}
 		return nil, 0, f.Answer("open", n.path(), err)
 	}
-	f.count.opens.Add(1)
-	f.count.openWrite.Add(1)
+	f.count.Opens.Add(1)
+	f.count.OpenWrite.Add(1)
 	h := newHandle(n, c)
 	n.announce(h.size())
 	h.direct = true
@@ -104,8 +104,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	f := h.node.fs
 	note := f.notes.Of(ctx)
 	kind := writing.HowOf(note)
-	f.count.writes.Add(1)
-	f.count.writeBytes.Add(int64(len(p)))
+	f.count.Wrote(len(p))
 	if c := h.Comparing(); c != nil && kind != writing.ByPage {
 		errno := f.AnswerChange("write", h.node.path(), c.Write(f.ctx, p, off))
 		if errno != 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/adopt"
@@ -33,6 +32,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/selfcopy"
 	"github.com/zarrfs/zarrfs/fs/site"
 	"github.com/zarrfs/zarrfs/fs/stat"
+	"github.com/zarrfs/zarrfs/fs/statusfile"
 	"github.com/zarrfs/zarrfs/fs/texts"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -128,16 +128,8 @@ type filesystem struct {
 	foreign    sync.Map        // by name of an attribute: the program that it was refused last
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
-	count      counters
-}
-
-// counters are shown in status.json.
-type counters struct {
-	opens, openDirect, openKept, openFiles atomic.Int64
-	openThrough, openWrite                 atomic.Int64
-	writes, writeBytes                     atomic.Int64
-	reads, readBytes, pagedReads           atomic.Int64
-	gathered, lookups, listings            atomic.Int64
+	count      statusfile.Counters
+	report     statusfile.Source
 }
 
 // newFilesystem returns what the nodes of a mount at dir share.
@@ -213,6 +205,10 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Present: f.present, Stat: f.stat, Traces: f.traces, Unlinked: f.unlinked,
 		Transients: f.transients})
 	f.renames = renaming.New(f.renamingMount())
+	f.report = statusfile.Source{Is: statusfile.Status{Version: f.o.Version, Store: f.o.Source, Dir: dir,
+		Started: f.started, ReadOnly: f.o.ReadOnly, IO: f.o.IO, Log: f.o.LogName, Scratch: f.o.ScratchDir},
+		Ctx: f.ctx, H: h, Store: f.o.Store, Count: &f.count, Errors: &f.Errors, Material: f.material,
+		Texts: f.wholes, Transients: f.transients, Adopting: f.adopting}
 	return f
 }
 

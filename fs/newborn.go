@@ -42,8 +42,8 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 		})
 	}
 	n.use().writers.Add(1)
-	f.count.opens.Add(1)
-	f.count.openWrite.Add(1)
+	f.count.Opens.Add(1)
+	f.count.OpenWrite.Add(1)
 	h := newHandle(n, &unborn{view: v, writing: w})
 	h.direct = true
 	return &newborn{&writer{h, writing.NewHandle(w, v, n, by)}, x}

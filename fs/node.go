@@ -41,14 +41,14 @@ func (b *base) OnForget() { b.fs.ids.Forget(&b.Node) }
 
 // opened counts a handle.
 func (b *base) opened() {
-	b.fs.count.openFiles.Add(1)
+	b.fs.count.OpenFiles.Add(1)
 	b.Place().Enter()
 	b.fs.ids.Keep(&b.Node)
 }
 
 // closed is the opposite of opened. A node without a name is one that the kernel has forgotten.
 func (b *base) closed() {
-	b.fs.count.openFiles.Add(-1)
+	b.fs.count.OpenFiles.Add(-1)
 	if !b.Place().Leave() {
 		return
 	}

@@ -186,7 +186,7 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 // openFlags chooses how the reads of this open pass the page cache, and which one.
 func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Errno) {
 	count := &n.fs.count
-	count.opens.Add(1)
+	count.Opens.Add(1)
 	if h.content.Array() == nil {
 		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0 // a snapshot: each open has its own
 	}
@@ -212,12 +212,12 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 		return 0, n.renew()
 	case how == pagecache.Through:
 		n.fs.notes.PassTo(ctx, h.backing.Backing())
-		count.openThrough.Add(1)
+		count.OpenThrough.Add(1)
 	case flags&fuse.FOPEN_DIRECT_IO != 0:
 		h.direct = true
-		count.openDirect.Add(1)
+		count.OpenDirect.Add(1)
 	case flags&fuse.FOPEN_KEEP_CACHE != 0:
-		count.openKept.Add(1)
+		count.OpenKept.Add(1)
 	}
 	return flags, 0
 }

@@ -50,7 +50,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 func (g *groupNode) lookup(
 	ctx context.Context, name string, out *fuse.EntryOut,
 ) (*gofuse.Inode, syscall.Errno) {
-	g.fs.count.lookups.Add(1)
+	g.fs.count.Lookups.Add(1)
 	g.listing.NoteLookup()
 	req := g.fs.request(ctx)
 	defer req.End()
@@ -149,7 +149,7 @@ func (f *filesystem) showsTimes() bool { return f.o.Store != nil && f.o.Store.Tr
 
 // OpendirHandle begins a listing. The kernel may keep it as long as the group is unchanged.
 func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	g.fs.count.listings.Add(1)
+	g.fs.count.Listings.Add(1)
 	req := g.fs.request(ctx)
 	defer req.End()
 	dir, errno := g.here()

@@ -128,7 +128,7 @@ func (c *controlNode) Readdir(context.Context) (gofuse.DirStream, syscall.Errno)
 func (s *statusNode) attr(a *fuse.Attr) {
 	s.fs.commonAttr(rights.File, s.fs.started, a)
 	show(s.fs.rights.OfControl(rights.File), a)
-	a.Size = uint64(len(s.fs.statusJSON()))
+	a.Size = uint64(len(s.fs.report.JSON()))
 	a.Blksize = 4096
 }
 
@@ -153,6 +153,6 @@ func (s *statusNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, u
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
 		return nil, 0, s.refuseOwn("open", statusFile)
 	}
-	return newHandle(&fileNode{base: newBase(s.fs, identity.Of(names.ControlDir, "json")), view: view.Document}, view.Snapshot(s.fs.statusJSON())),
+	return newHandle(&fileNode{base: newBase(s.fs, identity.Of(names.ControlDir, "json")), view: view.Document}, view.Snapshot(s.fs.report.JSON())),
 		fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 }

@@ -122,8 +122,7 @@ func (h *wholeHandle) Read(_ context.Context, dest []byte, off int64) (fuse.Read
 // Write changes the text.
 func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
 	f := h.node.fs
-	f.count.writes.Add(1)
-	f.count.writeBytes.Add(int64(len(p)))
+	f.count.Wrote(len(p))
 	err := h.whole.Write(p, off, f.notes.Of(ctx).AtEnd, h.array.AcceptsLine)
 	if errno := f.AnswerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno

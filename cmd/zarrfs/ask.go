@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/statusfile"
 	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
@@ -39,7 +39,7 @@ var answerPatience = 5 * time.Second
 
 // stateOf returns the state of the mount at dir. It is empty if the mount does not answer, or if
 // this user may not have it.
-func stateOf(dir string) (s fs.Status, h health) {
+func stateOf(dir string) (s statusfile.Status, h health) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerPatience)
 	defer cancel()
 	text := make(chan []byte, 1)
@@ -117,7 +117,7 @@ func printUnstored(dir string) error {
 
 // storeHere is storeApart in this process.
 func storeHere(dir string) error {
-	read := func() (s fs.Status) {
+	read := func() (s statusfile.Status) {
 		json.Unmarshal(stateHere(dir), &s)
 		return s
 	}

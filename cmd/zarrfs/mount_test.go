@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/statusfile"
 )
 
 // The test binary is zarrfs itself when this variable is set: mounts are served by a process of
@@ -90,7 +90,7 @@ func ourProgram(t *testing.T, args ...string) *exec.Cmd {
 
 // stateFrom returns the state of a mount, which this process asks itself: another one would be a
 // test.
-func stateFrom(dir string) (s fs.Status) {
+func stateFrom(dir string) (s statusfile.Status) {
 	json.Unmarshal(stateHere(dir), &s)
 	return s
 }

@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/attach"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/statusfile"
 	"github.com/zarrfs/zarrfs/fs/transient"
 )
 
@@ -339,7 +339,7 @@ const silentMost = 3
 
 // askPatiently is stateOf. A busy machine takes seconds to start the process that asks, so it asks
 // again, unless the program is stopped or need not answer.
-func (u *unmounting) askPatiently(dir string) (s fs.Status, h health) {
+func (u *unmounting) askPatiently(dir string) (s statusfile.Status, h health) {
 	for range silentMost {
 		s, h = stateOf(dir)
 		if h != silent || u.force || u.lazy || program.IsStopped(cmp.Or(u.pid, u.mount.server())) {

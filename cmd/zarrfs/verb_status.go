@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/statusfile"
 	"github.com/zarrfs/zarrfs/fs/terminal"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -81,7 +81,7 @@ func status(dirs []string, asJSON bool) error {
 }
 
 // askState returns the state of a mount, or why its program does not say.
-func askState(m mountEntry) (fs.Status, error) {
+func askState(m mountEntry) (statusfile.Status, error) {
 	s, health := stateOf(m.dir)
 	switch health {
 	case gone:
