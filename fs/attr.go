@@ -11,7 +11,6 @@ import (
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/texts"
 	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -105,41 +104,6 @@ func (f *filesystem) commonAttr(mode uint32, mtime time.Time, a *fuse.Attr) {
 // show sets a mode and an owner.
 func show(s rights.Shown, a *fuse.Attr) {
 	a.Mode, a.Owner = s.Mode, fuse.Owner{Uid: s.UID, Gid: s.GID}
-}
-
-// userOf returns the user whose program sent a request.
-func userOf(ctx context.Context) rights.User {
-	c, ok := ctx.(*fuse.Context)
-	if !ok {
-		return rights.User{}
-	}
-	return rights.User{Known: true, UID: c.Uid, GID: c.Gid, Thread: wire.Thread(ctx)}
-}
-
-// refusesObjects returns why the store would not let the user of a request replace the objects of
-// the array at path, or nil. Nothing is looked at for a user whom the store binds no more than the
-// daemon.
-func (f *filesystem) refusesObjects(ctx context.Context, path string) error {
-	user := userOf(ctx)
-	if !f.rights.Binds(user) {
-		return nil
-	}
-	req := f.request(ctx)
-	defer req.End()
-	n, err := f.h.Node(req, path)
-	if err != nil {
-		return err
-	}
-	return f.rights.RefusesObjects(req, user, f.h, n, rights.ToReplace)
-}
-
-// refusesStoring returns why what the user of a request writes to the node at path could not be
-// stored, or nil.
-func (f *filesystem) refusesStoring(ctx context.Context, path string) error {
-	if err := f.rights.MayStore(path); err != nil {
-		return err
-	}
-	return f.refusesObjects(ctx, path)
 }
 
 // blocks returns st_blocks, which counts 512 bytes each, of so many bytes.

@@ -14,6 +14,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/layout/hdf5"
@@ -159,7 +160,7 @@ func (f *filesystem) refusesNodes(ctx context.Context, c *view.Composite) error 
 	if !f.o.AllowOther {
 		return nil
 	}
-	user := userOf(ctx)
+	user := rights.UserOf(ctx)
 	for _, n := range c.Nodes() {
 		err := f.rights.RefusesReading(user, n)
 		if err == nil {
@@ -358,13 +359,13 @@ func (h *compositeHandle) openPart(ctx context.Context, arr *zarrcore.Array) (*p
 		return nil, view.ErrNoPlace(path)
 	}
 	if err == nil {
-		err = f.rights.RefusesWriting(userOf(ctx), n)
+		err = f.rights.RefusesWriting(rights.UserOf(ctx), n)
 	}
 	if err == nil {
 		err = arr.Writable()
 	}
 	if err == nil {
-		err = f.refusesStoring(ctx, path)
+		err = f.rights.RefusesStoring(ctx, f.h, path)
 	}
 	if err != nil {
 		return nil, err

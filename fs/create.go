@@ -108,7 +108,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	}
 	switch {
 	case !missing && err == nil && g.fs.unlinked.Has(path, v): // what is written replaces the array's
-		err = g.fs.rights.Refuses(userOf(ctx), n, rights.ToReplace)
+		err = g.fs.rights.Refuses(rights.UserOf(ctx), n, rights.ToReplace)
 	}
 	switch {
 	case err != nil:

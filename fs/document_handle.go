@@ -80,7 +80,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 // looked up with err. A new shape changes chunks, so that the rights to them count too.
 func (n *fileNode) refusesDocument(ctx context.Context, node *zarrcore.Node, err error) error {
 	if err == nil {
-		err = n.fs.refusesStoring(ctx, node.Path)
+		err = n.fs.rights.RefusesStoring(ctx, n.fs.h, node.Path)
 	}
 	return err
 }

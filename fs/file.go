@@ -11,6 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/material"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/writing"
@@ -69,7 +70,7 @@ func (h *handle) refuses(ctx context.Context) error {
 	if !h.node.fs.o.AllowOther {
 		return nil
 	}
-	return h.node.fs.rights.RefusesBytes(userOf(ctx), h.node.path(), h.content.Rights())
+	return h.node.fs.rights.RefusesBytes(rights.UserOf(ctx), h.node.path(), h.content.Rights())
 }
 
 // read reads at most n bytes at off. It reads again if the file has become another array meanwhile:

@@ -88,7 +88,7 @@ func (n *fileNode) write(
 	}
 	err = c.Writable()
 	if err == nil {
-		err = n.fs.refusesStoring(ctx, n.path())
+		err = n.fs.rights.RefusesStoring(ctx, n.fs.h, n.path())
 	}
 	if err != nil {
 		c.Close()

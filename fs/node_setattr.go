@@ -100,7 +100,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	}
 	if w := n.fs.writings.FindAt(n.path); w != nil && n.IsWritten() {
 		if w.Live() != nil {
-			if err := n.fs.refusesObjects(req, n.path()); err != nil {
+			if err := n.fs.rights.RefusesReplacing(req, n.fs.h, n.path()); err != nil {
 				return err
 			}
 		}

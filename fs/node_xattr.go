@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/xattr"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -80,7 +81,7 @@ func (b *base) xattrsRefused(ctx context.Context, n *zarrcore.Node) syscall.Errn
 	if n == nil {
 		return 0
 	}
-	return b.fs.Errors.Errno("xattr", n.Path, b.fs.rights.RefusesReading(userOf(ctx), n))
+	return b.fs.Errors.Errno("xattr", n.Path, b.fs.rights.RefusesReading(rights.UserOf(ctx), n))
 }
 
 // Listxattr lists what Getxattr can return. To a user who may not read the documents it lists one
@@ -92,7 +93,7 @@ func (b *base) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errn
 		return 0, errno
 	}
 	all := xattr.Of(n)
-	if b.fs.rights.RefusesReading(userOf(ctx), n) != nil {
+	if b.fs.rights.RefusesReading(rights.UserOf(ctx), n) != nil {
 		all = all[:1]
 	}
 	var list []byte

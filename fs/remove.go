@@ -43,7 +43,7 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	}
 	path := t.Node.Path
 	if t.Node.Kind != zarrcore.DirectoryNode { // which has nothing to remove before it
-		if err := g.fs.rights.Refuses(userOf(ctx), t.Node, rights.ToRemove); err != nil {
+		if err := g.fs.rights.Refuses(rights.UserOf(ctx), t.Node, rights.ToRemove); err != nil {
 			return g.fs.Answer("rmdir", path, err)
 		}
 	}
@@ -103,7 +103,7 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 // unlinkView hides a view of an array, or removes the array with the last of its listed views.
 func (f *filesystem) unlinkView(ctx context.Context, t resolve.Target) error {
 	path, listed := t.Node.Path, f.names.Listed(t.Node)&view.Keepers()
-	if err := f.rights.RefusesAll(ctx, userOf(ctx), f.h, t.Node, rights.ToRemove); err != nil {
+	if err := f.rights.RefusesAll(ctx, rights.UserOf(ctx), f.h, t.Node, rights.ToRemove); err != nil {
 		return err
 	}
 	if err := f.between.Refuses(wire.Caller(ctx), path, t.View); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/renaming"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
@@ -43,7 +44,7 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	req := g.fs.request(ctx)
 	defer req.End()
 	return g.fs.AnswerAt("rename", from, name, g.fs.renames.Do(renaming.Request{
-		Asking: req, By: wire.Caller(ctx), User: userOf(ctx),
+		Asking: req, By: wire.Caller(ctx), User: rights.UserOf(ctx),
 		From: transient.Spot{Dir: from, Name: name}, To: transient.Spot{Dir: toDir, Name: newName},
 		Dir: &to.Node, Replace: flags&unix.RENAME_NOREPLACE == 0}))
 }

@@ -44,7 +44,7 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 		err = arr.Writable()
 	}
 	if err == nil {
-		err = f.refusesStoring(ctx, path)
+		err = f.rights.RefusesStoring(ctx, f.h, path)
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, 0, n.lookAgain(ctx)
@@ -69,7 +69,7 @@ func (n *fileNode) setWholeSize(ctx context.Context, size int64) error {
 	w := n.fs.wholes.FindAt(n.path, n.view)
 	text, _ := n.view.(view.TextView)
 	if w != nil {
-		if err := n.fs.refusesObjects(ctx, n.path()); err != nil {
+		if err := n.fs.rights.RefusesReplacing(ctx, n.fs.h, n.path()); err != nil {
 			return err
 		}
 	}

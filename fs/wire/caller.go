@@ -19,3 +19,12 @@ func Thread(ctx context.Context) int {
 	}
 	return int(c.Pid)
 }
+
+// User returns the user whose program sent a request. ok is false if that is not known.
+func User(ctx context.Context) (uid, gid uint32, ok bool) {
+	c, ok := ctx.(*fuse.Context)
+	if !ok {
+		return 0, 0, false
+	}
+	return c.Uid, c.Gid, true
+}
