@@ -10,6 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/coherence"
 	"github.com/zarrfs/zarrfs/fs/compare"
+	"github.com/zarrfs/zarrfs/fs/composite"
 	"github.com/zarrfs/zarrfs/fs/creation"
 	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/errno"
@@ -100,7 +101,6 @@ type filesystem struct {
 	started  time.Time
 	states   known.States
 	stat     *stat.Cache
-	sizes    compositeSizes
 	material *material.Files
 	notes    wire.Notes
 	again    wire.Again
@@ -119,6 +119,7 @@ type filesystem struct {
 	links      *links.Links
 	renames    *renaming.Renames
 	wholes     *texts.Files
+	composites *composite.Files
 	reads      *input.Reads
 	copied     *input.Copies
 	kernel     *coherence.Kernel
@@ -143,7 +144,6 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	}
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
 	f.ctx, f.cancel = context.WithCancel(context.Background())
-	f.sizes.layout = f.o.HDF5Layout
 	f.sites = site.New(f.ctx, h)
 	f.traces = alias.NewTraces(f.states.Traces())
 	f.unlinked = alias.NewUnlinked(f.states.Unlinked(), f.sites.Identity)
@@ -204,6 +204,8 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.links = links.New(links.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names, Sites: f.sites,
 		Present: f.present, Stat: f.stat, Traces: f.traces, Unlinked: f.unlinked,
 		Transients: f.transients})
+	f.composites = composite.New(composite.Mount{Ctx: f.ctx, H: h, Log: f.log, Rights: f.rights,
+		Material: f.material, Writings: f.writings, Layout: f.o.HDF5Layout})
 	f.renames = renaming.New(f.renamingMount())
 	f.report = statusfile.Source{Is: statusfile.Status{Version: f.o.Version, Store: f.o.Source, Dir: dir,
 		Started: f.started, ReadOnly: f.o.ReadOnly, IO: f.o.IO, Log: f.o.LogName, Scratch: f.o.ScratchDir},

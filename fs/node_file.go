@@ -13,6 +13,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/coherence"
+	"github.com/zarrfs/zarrfs/fs/composite"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/program"
@@ -44,7 +45,7 @@ type uses struct {
 	made    atomic.Pointer[madeFile] // by mknod(2), and not opened yet
 	link    atomic.Pointer[string]   // the text of the link in whose place it was created
 
-	composites composites // handles of a file that shows many arrays
+	composites composite.Handles // handles of a file that shows many arrays
 
 	staying sync.Mutex // held while a file that became no array ends, and while one is opened
 }

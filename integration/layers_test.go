@@ -109,6 +109,7 @@ var layers = map[string]int{
 	"fs/presence":                    16,
 	"fs/links":                       17,
 	"fs/install":                     15,
+	"fs/composite":                   14,
 	"fs/statusfile":                  15,
 	"fs/replacing":                   17,
 	"fs/renaming":                    18,

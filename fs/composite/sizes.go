@@ -1,4 +1,4 @@
-package fs
+package composite
 
 import (
 	"context"
@@ -10,27 +10,27 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 )
 
-// compositeSizes are the sizes of files that show many arrays. To find one the file is laid out,
-// which takes long where there are thousands of arrays. It is kept for the state of the arrays.
-type compositeSizes struct {
+// Sizes are the sizes of files that show many arrays. To find one the file is laid out, which takes
+// long where there are thousands of arrays. It is kept for the state of the arrays.
+type Sizes struct {
 	layout netcdf.Layout
 	turns  keyed.Mutex // by file: many stats at once lay it out once
 	mu     sync.Mutex  // innermost
-	all    map[string]compositeSize
+	all    map[string]fileSize
 }
 
-// compositeSize is the size of a file, or why it has none.
-type compositeSize struct {
+// fileSize is the size of a file, or why it has none.
+type fileSize struct {
 	mark string // of what it was made of
 	size int64
 	err  error
 }
 
-// mostCompositeSizes is how many are kept.
-const mostCompositeSizes = 256
+// mostSizes is how many are kept.
+const mostSizes = 256
 
-// of returns the size of the file that shows what is at path.
-func (s *compositeSizes) of(
+// Of returns the size of the file that shows what is at path.
+func (s *Sizes) Of(
 	ctx context.Context,
 	h *zarrcore.Hierarchy,
 	v view.CompositeView,
@@ -48,7 +48,7 @@ func (s *compositeSizes) of(
 	if found.mark == mark {
 		return found.size, found.err
 	}
-	found = compositeSize{mark: mark}
+	found = fileSize{mark: mark}
 	c, err := v.OpenMany(ctx, h, path, s.layout)
 	if found.err = err; err == nil {
 		found.size = c.Size()
@@ -61,11 +61,11 @@ func (s *compositeSizes) of(
 	return found.size, found.err
 }
 
-func (s *compositeSizes) keep(name string, now compositeSize) {
+func (s *Sizes) keep(name string, now fileSize) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all == nil || len(s.all) >= mostCompositeSizes {
-		s.all = make(map[string]compositeSize)
+	if s.all == nil || len(s.all) >= mostSizes {
+		s.all = make(map[string]fileSize)
 	}
 	s.all[name] = now
 }

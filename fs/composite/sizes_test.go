@@ -1,4 +1,4 @@
-package fs
+package composite
 
 import (
 	"context"
@@ -31,13 +31,13 @@ func (v *laidOut) OpenMany(
 	return nil, errno.ErrTooBig
 }
 
-// TestCompositeSizes: a file is laid out again only where what it is made of has changed.
-func TestCompositeSizes(t *testing.T) {
-	var s compositeSizes
+// TestSizes: a file is laid out again only where what it is made of has changed.
+func TestSizes(t *testing.T) {
+	var s Sizes
 	v := &laidOut{}
 	for i, mark := range []string{"a", "a", "a", "b", "b"} {
 		v.mark = mark
-		if _, err := s.of(t.Context(), nil, v, "g"); !errors.Is(err, errno.ErrTooBig) {
+		if _, err := s.Of(t.Context(), nil, v, "g"); !errors.Is(err, errno.ErrTooBig) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
