@@ -20,12 +20,13 @@ func (n *fileNode) announced() *transient.File {
 	if n.Place().IsGone() {
 		return nil
 	}
-	for at := n.spot(); ; at = n.spot() {
+	spot := func() transient.Spot { return transient.SpotOf(n.Place().Key()) }
+	for at := spot(); ; at = spot() {
 		x := n.fs.transients.Find(at.Dir, at.Name)
 		switch {
 		case x != nil && x.Bytes == nil:
 			return x
-		case n.spot() == at:
+		case spot() == at:
 			return nil
 		}
 	}

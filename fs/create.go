@@ -262,13 +262,6 @@ func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscal
 	return h, flags, errno
 }
 
-// spot returns where the file is shown under its first name.
-func (b *base) spot() transient.Spot {
-	key := b.Place().Key()
-	dir, name := names.Split(key.Path)
-	return transient.Spot{Dir: dir, Name: names.File(names.Show(name), key.View)}
-}
-
 // hold counts a program that opens the file to make it an array, and returns what stands for it
 // until then. It returns nil if nothing does.
 func (n *fileNode) hold() *transient.File {

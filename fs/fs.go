@@ -3,11 +3,11 @@ package fs
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/adopt"
 	"github.com/zarrfs/zarrfs/fs/alias"
+	"github.com/zarrfs/zarrfs/fs/attributes"
 	"github.com/zarrfs/zarrfs/fs/coherence"
 	"github.com/zarrfs/zarrfs/fs/compare"
 	"github.com/zarrfs/zarrfs/fs/composite"
@@ -120,13 +120,13 @@ type filesystem struct {
 	renames    *renaming.Renames
 	wholes     *texts.Files
 	composites *composite.Files
+	attributes *attributes.Attributes
 	reads      *input.Reads
 	copied     *input.Copies
 	kernel     *coherence.Kernel
 	compared   *compare.Files
 	between    selfcopy.Mount
 	libraries  *library.Answers
-	foreign    sync.Map        // by name of an attribute: the program that it was refused last
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
 	count      statusfile.Counters
@@ -181,7 +181,10 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Layout: f.o.HDF5Layout})
 	f.creation = creation.New(creation.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names, Sites: f.sites,
 		Traces: f.traces, Unlinked: f.unlinked, Compared: f.compared, Transients: f.transients,
-		Stat: f.stat, Failures: f.Failures, Files: f.adopting, IsFromDocument: f.isFromDocument,
+		Stat: f.stat, Failures: f.Failures, Files: f.adopting,
+		IsFromDocument: func(path, attr string, by program.Process) bool {
+			return f.attributes.IsFromDocument(path, attr, by)
+		},
 		Report: func(op, path string, err error) { f.Answer(op, path, err) }})
 	f.wholes = texts.New(texts.Mount{Ctx: f.ctx, H: h, Log: f.log, Sites: f.sites,
 		Transients: f.transients, Compared: f.compared, Stat: f.stat, Failures: f.Failures},
@@ -204,6 +207,9 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.links = links.New(links.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names, Sites: f.sites,
 		Present: f.present, Stat: f.stat, Traces: f.traces, Unlinked: f.unlinked,
 		Transients: f.transients})
+	f.attributes = attributes.New(attributes.Mount{Answers: &f.Answers, Ctx: f.ctx, H: h, Log: f.log,
+		Nodes: &f.ids, Sites: f.sites, Documents: f.documents, Transients: f.transients,
+		Traces: f.traces, Copied: f.copied, Rights: f.rights, Stat: f.stat})
 	f.composites = composite.New(composite.Mount{Ctx: f.ctx, H: h, Log: f.log, Rights: f.rights,
 		Material: f.material, Writings: f.writings, Layout: f.o.HDF5Layout})
 	f.renames = renaming.New(f.renamingMount())

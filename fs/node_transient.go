@@ -197,10 +197,10 @@ func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, sysca
 func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, _ uint32) syscall.Errno {
 	path, isCopied := n.data.Path(), wire.Caller(ctx).Mover
 	switch {
-	case isSystems(attr):
+	case xattr.IsSystems(attr):
 		return unix.EOPNOTSUPP
 	case isCopied && !strings.HasPrefix(attr, xattr.Zarr):
-		return n.fs.Errors.Errno("setxattr", path, notOfZarr(attr))
+		return n.fs.Errors.Errno("setxattr", path, xattr.NotOfZarr(attr))
 	case isCopied:
 		return n.fs.Answer("setxattr", path, n.data.Copied.Keep(attr, data))
 	case xattr.IsFixed(attr):

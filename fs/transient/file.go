@@ -50,6 +50,12 @@ type File struct {
 // Spot is where a transient is: the path of its group, and its name there as it is shown.
 type Spot struct{ Dir, Name string }
 
+// SpotOf returns where the file with that key is shown under its first name.
+func SpotOf(key identity.Key) Spot {
+	dir, name := names.Split(key.Path)
+	return Spot{Dir: dir, Name: names.File(names.Show(name), key.View)}
+}
+
 // shownView is the view of transients among the identities of nodes.
 const shownView = "transient"
 
