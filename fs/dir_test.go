@@ -19,7 +19,7 @@ import (
 // list returns the names in the directory of the group at path, folders with a "/".
 func list(t *testing.T, f *filesystem, path string) []string {
 	t.Helper()
-	d := newDirHandle(&groupNode{base: newBase(f, identity.Of(path, ""))})
+	d := newDirHandle(&groupNode{base: newBase(f, identity.Of(path, ""))}, false)
 	defer d.Releasedir(context.Background(), 0)
 	return rest(t, d)
 }
@@ -65,7 +65,7 @@ func TestList(t *testing.T) {
 func TestListResolves(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	for _, path := range []string{"", "ocean", "clash"} {
-		d := newDirHandle(&groupNode{base: newBase(f, identity.Of(path, ""))})
+		d := newDirHandle(&groupNode{base: newBase(f, identity.Of(path, ""))}, false)
 		for {
 			e, _ := d.Readdirent(context.Background())
 			if e == nil {
@@ -125,7 +125,7 @@ func TestRootArray(t *testing.T) {
 
 func TestSeekdir(t *testing.T) {
 	f := testFilesystem(t, testObjects())
-	d := newDirHandle(&groupNode{base: base{fs: f}})
+	d := newDirHandle(&groupNode{base: base{fs: f}}, false)
 	defer d.Releasedir(context.Background(), 0)
 	all := rest(t, d)
 	for i := range all {
@@ -141,7 +141,7 @@ func TestSeekdir(t *testing.T) {
 // TestFirstReplyIsBrief: a first request with attributes gets few entries, and none is lost by that.
 func TestFirstReplyIsBrief(t *testing.T) {
 	f := testFilesystem(t, testObjects())
-	d := newDirHandle(&groupNode{base: base{fs: f}})
+	d := newDirHandle(&groupNode{base: base{fs: f}}, false)
 	defer d.Releasedir(context.Background(), 0)
 	first := context.Background()
 	var names []string
@@ -175,7 +175,7 @@ func BenchmarkList(b *testing.B) {
 	}
 	f := testFilesystem(b, o)
 	for b.Loop() {
-		d := newDirHandle(&groupNode{base: base{fs: f}})
+		d := newDirHandle(&groupNode{base: base{fs: f}}, false)
 		for e, _ := d.Readdirent(context.Background()); e != nil; e, _ = d.Readdirent(context.Background()) {
 		}
 		d.Releasedir(context.Background(), 0)

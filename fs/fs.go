@@ -19,6 +19,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/known"
 	"github.com/zarrfs/zarrfs/fs/library"
 	"github.com/zarrfs/zarrfs/fs/links"
+	"github.com/zarrfs/zarrfs/fs/listing"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/nodes"
@@ -120,6 +121,7 @@ type filesystem struct {
 	renames    *renaming.Renames
 	wholes     *texts.Files
 	composites *composite.Files
+	listings   listing.Mount
 	attributes *attributes.Attributes
 	reads      *input.Reads
 	copied     *input.Copies
@@ -210,6 +212,8 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.attributes = attributes.New(attributes.Mount{Answers: &f.Answers, Ctx: f.ctx, H: h, Log: f.log,
 		Nodes: &f.ids, Sites: f.sites, Documents: f.documents, Transients: f.transients,
 		Traces: f.traces, Copied: f.copied, Rights: f.rights, Stat: f.stat})
+	f.listings = listing.Mount{Ctx: f.ctx, H: h, Names: f.names, Unlinked: f.unlinked,
+		Transients: f.transients, Errors: &f.Errors}
 	f.composites = composite.New(composite.Mount{Ctx: f.ctx, H: h, Log: f.log, Rights: f.rights,
 		Material: f.material, Writings: f.writings, Layout: f.o.HDF5Layout})
 	f.renames = renaming.New(f.renamingMount())

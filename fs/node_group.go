@@ -160,9 +160,9 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	if err != nil {
 		return nil, 0, g.fs.Errors.Errno("list", dir, err)
 	}
-	d := newDirHandle(g)
-	d.bare = g.fs.libraries.MadeBy(ctx, dir) && g.fs.libraries.IsAsMade(n)
-	if d.bare || !g.fs.showsTimes() || g.fs.names.IsAlone() || len(g.fs.transients.In(dir)) > 0 {
+	bare := g.fs.libraries.MadeBy(ctx, dir) && g.fs.libraries.IsAsMade(n)
+	d := newDirHandle(g, bare)
+	if bare || !g.fs.showsTimes() || g.fs.names.IsAlone() || len(g.fs.transients.In(dir)) > 0 {
 		g.listing.Changed()
 		return d, 0, 0
 	}

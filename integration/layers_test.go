@@ -99,6 +99,7 @@ var layers = map[string]int{
 	"fs/coherence":                   12,
 	"fs/site":                        9,
 	"fs/library":                     13,
+	"fs/listing":                     13,
 	"fs/texts":                       13,
 	"fs/writing":                     13,
 	"fs/adopt":                       14,

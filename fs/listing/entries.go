@@ -1,0 +1,87 @@
+package listing
+
+import (
+	"context"
+
+	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/resolve"
+	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// show makes the entries of a child.
+func (l *Listing) show(c zarrcore.Child) {
+	name, path := names.Show(c.Name), names.Join(l.where(), c.Name)
+	if l.Names.IsAlone() {
+		path = ""
+	}
+	l.entries = l.buf[:0]
+	array := view.Seen(l.ctx, l.H, c.Elements, path)
+	switch {
+	case c.Link.ToArray():
+		array = view.Seen(l.ctx, l.H, c.Link.Elements, c.Link.Target)
+	case c.Kind != zarrcore.ArrayNode:
+		l.entries = append(l.entries, Entry{Name: name, Path: path, Kind: c.Kind})
+		if c.Kind == zarrcore.GroupNode {
+			l.showGroup(name, path)
+		}
+		return
+	}
+	for _, v := range l.Names.ViewsOf(array) {
+		if l.Unlinked.Has(path, v) {
+			continue
+		}
+		entry := Entry{Name: l.viewName(name, v), Path: path, Kind: c.Kind, View: v}
+		if _, found := view.Split(entry.Name); view.IsDerived(v) && found != v {
+			continue // it is a longer view's Name: an array "a.ome" has no file "a.ome.tif"
+		}
+		if _, isListed := l.names[entry.Name]; !isListed { // otherwise a file waits for this array
+			l.entries = append(l.entries, entry)
+		}
+	}
+}
+
+// showGroup makes the entries of the files that show the group at path, where they are listed. A
+// child that has such a name hides it.
+func (l *Listing) showGroup(name, path string) {
+	for _, v := range l.Names.Views() {
+		if _, ofGroups := v.(view.GroupView); !ofGroups {
+			continue
+		}
+		file := names.File(name, v.Name())
+		if _, isListed := l.names[file]; isListed { // a program has copied it before the group
+			continue
+		}
+		t, err := l.Names.Resolve(l.ctx, l.where(), file)
+		if err == nil && t.View == v && t.Node.Path == path {
+			e := Entry{Name: file, Path: path, Kind: zarrcore.GroupNode, View: v}
+			l.entries = append(l.entries, e)
+		}
+	}
+}
+
+// viewName returns the first name of an array's view that no group of this directory has.
+func (l *Listing) viewName(name string, v view.View) string {
+	first := names.File(name, v.Name())
+	if len(l.groups) == 0 && first != resolve.GroupFile {
+		return first
+	}
+	_, taken := l.groups[first]
+	if taken || first == resolve.GroupFile && !l.Names.IsAlone() {
+		return names.Second(name, v.Name())
+	}
+	return first
+}
+
+// Shows reports whether an entry still stands for the node at its path.
+func (l *Listing) Shows(ctx context.Context, e Entry, n *zarrcore.Node) bool {
+	switch {
+	case (n.Kind == zarrcore.LinkNode) != (e.Kind == zarrcore.LinkNode):
+		return false
+	case n.Kind == zarrcore.LinkNode && e.View != nil:
+		return l.Names.Shows(ctx, n, e.View)
+	case n.Kind == zarrcore.LinkNode:
+		return !n.Link.ToArray()
+	}
+	return (n.Kind == zarrcore.ArrayNode) == (e.Kind == zarrcore.ArrayNode)
+}
