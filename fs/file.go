@@ -9,6 +9,7 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/rights"
@@ -185,6 +186,28 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 			h.node.reading().NoteDropped(h.drops)
 		}
 	}
+}
+
+// Lseek answers SEEK_DATA and SEEK_HOLE. Holes are chunks that were never written and read as zero,
+// so that cp and tar can skip them.
+func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
+	req := h.node.fs.request(ctx)
+	defer req.End()
+	size := h.size()
+	if off >= uint64(size) {
+		return 0, syscall.ENXIO
+	}
+	at, err := view.Seek(req, h.content, int64(off), whence)
+	if err == nil && whence == unix.SEEK_DATA && at >= size {
+		err = view.ErrNoData
+	}
+	if err == view.ErrNoData {
+		return 0, syscall.ENXIO
+	}
+	if err != nil {
+		return 0, h.node.fs.Errors.Errno("seek", h.node.path(), err)
+	}
+	return uint64(min(at, size)), 0
 }
 
 // Release forgets the open file.

@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"errors"
+	"fmt"
 	iofs "io/fs"
 	"syscall"
 	"time"
@@ -28,6 +29,7 @@ var (
 	_ = (gofuse.NodeLookuper)((*groupNode)(nil))
 	_ = (gofuse.NodeGetattrer)((*groupNode)(nil))
 	_ = (gofuse.NodeOpendirHandler)((*groupNode)(nil))
+	_ = (gofuse.NodeLinker)((*groupNode)(nil))
 )
 
 // here returns the path of the directory, unless it was removed.
@@ -167,4 +169,14 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 		return d, 0, 0
 	}
 	return d, g.listing.Opened(g.fs.groupStamp(req, n), time.Now()), 0
+}
+
+// Link makes no hard links.
+func (g *groupNode) Link(_ context.Context, _ gofuse.InodeEmbedder, name string, _ *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	return nil, g.refuse("link", name, "a store has no hard links; copy the file instead")
+}
+
+// refuse is EPERM with a reason.
+func (g *groupNode) refuse(op, name, why string) syscall.Errno {
+	return g.fs.AnswerAt(op, g.path(), name, fmt.Errorf("%w: %q: %s", syscall.EPERM, name, why))
 }

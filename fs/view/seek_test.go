@@ -1,4 +1,4 @@
-package fs
+package view
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -23,7 +22,7 @@ func (s stretches) Array() *zarrcore.Array { return nil }
 func (s stretches) Rights() store.Rights   { return store.Rights{} }
 func (s stretches) Close()                 {}
 
-func (s stretches) Read(context.Context, int64, int64) (*view.Found, error) { return nil, nil }
+func (s stretches) Read(context.Context, int64, int64) (*Found, error) { return nil, nil }
 
 func (s stretches) NextData(_ context.Context, off int64) (start, end int64, err error) {
 	for _, d := range s.data {
@@ -45,18 +44,18 @@ func TestSeek(t *testing.T) {
 		{unix.SEEK_DATA, 8191, 8192}, {unix.SEEK_DATA, 9000, 9000}, {unix.SEEK_DATA, 24576, 1<<20 - 4096},
 		{unix.SEEK_HOLE, 0, 4096}, {unix.SEEK_HOLE, 5000, 5000}, {unix.SEEK_HOLE, 8192, 24576}, {unix.SEEK_HOLE, 1<<20 - 5, 1 << 20},
 	} {
-		if got, err := seek(ctx, c, tc.off, tc.whence); got != tc.want || err != nil {
+		if got, err := Seek(ctx, c, tc.off, tc.whence); got != tc.want || err != nil {
 			t.Errorf("whence %d, off %d: %d, %v, want %d", tc.whence, tc.off, got, err, tc.want)
 		}
 	}
 	empty := stretches{1 << 20, nil}
-	if _, err := seek(ctx, empty, 5, unix.SEEK_DATA); err != errNoData {
+	if _, err := Seek(ctx, empty, 5, unix.SEEK_DATA); err != ErrNoData {
 		t.Errorf("SEEK_DATA in a hole to the end: %v", err)
 	}
-	if got, err := seek(ctx, empty, 5, unix.SEEK_HOLE); got != 5 || err != nil {
+	if got, err := Seek(ctx, empty, 5, unix.SEEK_HOLE); got != 5 || err != nil {
 		t.Errorf("SEEK_HOLE in a hole: %d, %v", got, err)
 	}
-	if _, err := seek(ctx, empty, 5, 99); err == nil {
+	if _, err := Seek(ctx, empty, 5, 99); err == nil {
 		t.Error("an unknown whence is taken")
 	}
 }
@@ -93,11 +92,11 @@ func randomStretches(rng *rand.Rand) stretches {
 func walkData(t *testing.T, c stretches) (found [][2]int64) {
 	ctx := context.Background()
 	for off := int64(0); off < c.Size(); {
-		start, err := seek(ctx, c, off, unix.SEEK_DATA)
-		if err == errNoData {
+		start, err := Seek(ctx, c, off, unix.SEEK_DATA)
+		if err == ErrNoData {
 			break
 		}
-		end, err := seek(ctx, c, start, unix.SEEK_HOLE)
+		end, err := Seek(ctx, c, start, unix.SEEK_HOLE)
 		if err != nil || start < off || end <= start {
 			t.Fatalf("from %d: data %d to %d, %v", off, start, end, err)
 		}

@@ -1,4 +1,4 @@
-package fs
+package view
 
 import (
 	"context"
@@ -6,38 +6,14 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // maxStretches is how many stretches of data a search for a hole goes through before it calls the
 // rest data. Each may cost a look into the store.
 const maxStretches = 1 << 14
 
-// Lseek answers SEEK_DATA and SEEK_HOLE. Holes are chunks that were never written and read as zero,
-// so that cp and tar can skip them.
-func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
-	req := h.node.fs.request(ctx)
-	defer req.End()
-	size := h.size()
-	if off >= uint64(size) {
-		return 0, syscall.ENXIO
-	}
-	at, err := seek(req, h.content, int64(off), whence)
-	if err == nil && whence == unix.SEEK_DATA && at >= size {
-		err = errNoData
-	}
-	if err == errNoData {
-		return 0, syscall.ENXIO
-	}
-	if err != nil {
-		return 0, h.node.fs.Errors.Errno("seek", h.node.path(), err)
-	}
-	return uint64(min(at, size)), 0
-}
-
-// errNoData says that only a hole follows.
-var errNoData = syscall.ENXIO
+// ErrNoData says that only a hole follows.
+var ErrNoData error = syscall.ENXIO
 
 // holeBlock is the unit of data and holes. Other file systems have no smaller one. GNU tar -S makes
 // archives that it cannot read if data does not begin and end at a multiple of 512. Behind a header
@@ -46,7 +22,7 @@ const holeBlock = 4096
 
 // dataFrom returns the first stretch of whole blocks at or after off that may hold data; start ==
 // c.size() if there is none.
-func dataFrom(ctx context.Context, c view.Content, off int64) (start, end int64, err error) {
+func dataFrom(ctx context.Context, c Content, off int64) (start, end int64, err error) {
 	size := c.Size()
 	start, end, err = c.NextData(ctx, off-off%holeBlock)
 	if err != nil || start >= size {
@@ -60,12 +36,14 @@ func dataFrom(ctx context.Context, c view.Content, off int64) (start, end int64,
 	return max(off, start-start%holeBlock), end, nil
 }
 
-func seek(ctx context.Context, c view.Content, off int64, whence uint32) (int64, error) {
+// Seek returns where data, or a hole, begins at or after off, as lseek(2) with SEEK_DATA or SEEK_HOLE
+// finds it. Data and holes are whole blocks, except at the end of the file.
+func Seek(ctx context.Context, c Content, off int64, whence uint32) (int64, error) {
 	switch whence {
 	case unix.SEEK_DATA:
 		start, _, err := dataFrom(ctx, c, off)
 		if err == nil && start >= c.Size() {
-			err = errNoData
+			err = ErrNoData
 		}
 		return start, err
 	case unix.SEEK_HOLE:
@@ -76,7 +54,7 @@ func seek(ctx context.Context, c view.Content, off int64, whence uint32) (int64,
 
 // seekHole returns the first byte at or after off that is in no stretch of data; the end of the
 // file is a hole.
-func seekHole(ctx context.Context, c view.Content, off int64) (int64, error) {
+func seekHole(ctx context.Context, c Content, off int64) (int64, error) {
 	for range maxStretches {
 		if off >= c.Size() {
 			return c.Size(), nil
