@@ -36,18 +36,18 @@ var (
 )
 
 // openComposite opens a composite file. writes says whether it can be written.
-func (n *fileNode) openComposite(
-	ctx context.Context, v view.CompositeView, writes bool,
+func (n opening) openComposite(
+	v view.CompositeView, writes bool,
 ) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f := n.fs
-	req := f.request(ctx)
+	req := f.request(n.ctx)
 	defer req.End()
 	f.stat.Forget(n.path())
 	c, err := v.OpenMany(req, f.h, n.path(), f.composites.Layout)
 	if err != nil {
 		return nil, 0, f.AnswerRead("open", n.path(), err)
 	}
-	if err := f.composites.Refuses(ctx, c); err != nil {
+	if err := f.composites.Refuses(n.ctx, c); err != nil {
 		c.Close()
 		return nil, 0, f.AnswerRead("open", n.path(), err)
 	}
@@ -62,7 +62,7 @@ func (n *fileNode) openComposite(
 	}
 	f.count.Opens.Add(1)
 	f.count.OpenDirect.Add(1)
-	h := &compositeHandle{handle: newHandle(n, c), of: c}
+	h := &compositeHandle{handle: newHandle(n.fileNode, c), of: c}
 	h.direct = true
 	n.announce(c.Size())
 	n.dropMapped()
@@ -70,7 +70,7 @@ func (n *fileNode) openComposite(
 		return h, fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 	}
 	f.count.OpenWrite.Add(1)
-	h.writer = f.composites.Open(n, c)
+	h.writer = f.composites.Open(n.fileNode, c)
 	return h, fuse.FOPEN_DIRECT_IO, 0
 }
 
@@ -166,11 +166,11 @@ func (h *compositeHandle) Release(context.Context) syscall.Errno {
 }
 
 // setCompositeSize takes the size that a composite file has, and no other.
-func (n *fileNode) setCompositeSize(ctx context.Context, v view.CompositeView, size int64) error {
+func (n resizing) setCompositeSize(v view.CompositeView, size int64) error {
 	now, isOpen := n.use().composites.Size()
 	if !isOpen {
 		var err error
-		if now, err = n.fs.composites.Sizes.Of(ctx, n.fs.h, v, n.path()); err != nil {
+		if now, err = n.fs.composites.Sizes.Of(n.ctx, n.fs.h, v, n.path()); err != nil {
 			return err
 		}
 	}

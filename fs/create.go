@@ -175,7 +175,8 @@ func (g *groupNode) createView(
 		}
 	}
 	joined := x == nil && g.fs.traces.Opened(t.Node.Path, t.View, wire.Caller(ctx))
-	h, flags, errno := n.openAnew(ctx, !joined) // otherwise a program that makes another view now would lose what it has written
+	// Otherwise a program that makes another view now would lose what it has written.
+	h, flags, errno := opening{n, ctx}.openAnew(!joined)
 	n.letGo(x, errno != 0)
 	if errno != 0 {
 		return nil, nil, 0, errno
@@ -213,8 +214,8 @@ func (n *fileNode) attrGone(ctx context.Context, a *fuse.Attr) syscall.Errno {
 // openAnew opens the file for writing as one that is not there yet. An empty file says nothing: the
 // array keeps its bytes until others are written, and loses them then. If cut is not set, it loses
 // only those that are overwritten.
-func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
-	err := cmp.Or(view.RefusesWrites(n.view), writing.RefusesSaving(n.view, wire.Caller(ctx)))
+func (n opening) openAnew(cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
+	err := cmp.Or(view.RefusesWrites(n.view), writing.RefusesSaving(n.view, wire.Caller(n.ctx)))
 	if err != nil {
 		return nil, 0, n.fs.Answer("create", n.path(), err)
 	}
@@ -224,35 +225,35 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 	}
 	v, ok := n.view.(view.ArrayView)
 	if text, isText := n.view.(view.TextView); isText && !ok {
-		return n.openWholeAnew(n.openWhole(ctx, text))
+		return n.openWholeAnew(n.openWhole(text))
 	}
 	if !ok {
-		h, flags, errno := n.openDocument(ctx)
+		h, flags, errno := n.openDocument()
 		if d, ok := h.(*documentHandle); ok && errno == 0 {
 			d.anew = d.awaited == nil
 			errno = n.fs.Answer("create", n.path(), d.doc.Text.SetSize(0))
 		}
 		return h, flags, errno
 	}
-	h, flags, errno := n.openForWriting(ctx, v)
+	h, flags, errno := n.openForWriting(v)
 	if _, ok := h.(*wholeHandle); ok {
 		return n.openWholeAnew(h, flags, errno)
 	}
 	if w, ok := h.(*writer); ok && errno == 0 && cut {
-		w.By = wire.Caller(ctx)
+		w.By = wire.Caller(n.ctx)
 		c, err := w.Of.ComparesNow(w.By, v)
 		if c == nil && err == nil {
-			err = w.Of.CreateAnew(n.fs.ctx, n, v)
+			err = w.Of.CreateAnew(n.fs.ctx, n.fileNode, v)
 		}
 		if errno = n.fs.Answer("create", n.path(), err); errno != 0 {
-			w.Release(ctx)
+			w.Release(n.ctx)
 		}
 	}
 	return h, flags, errno
 }
 
 // openWholeAnew is openAnew for a file that is taken as a whole.
-func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscall.Errno) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n opening) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscall.Errno) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if w, ok := h.(*wholeHandle); ok && errno == 0 {
 		w.whole.CopyBegins(w.By)
 		begin := func() error { return w.whole.SetSize(0) }

@@ -48,17 +48,17 @@ var (
 )
 
 // openDocument opens the document for writing.
-func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n opening) openDocument() (gofuse.FileHandle, uint32, syscall.Errno) {
 	path, x := n.path(), n.hold()
-	node, err := n.fs.h.Node(ctx, path)
+	node, err := n.fs.h.Node(n.ctx, path)
 	missing := errors.Is(err, iofs.ErrNotExist)
 	switch {
 	case missing && x == nil:
-		return nil, 0, n.lookAgain(ctx)
+		return nil, 0, n.lookAgain(n.ctx)
 	case missing:
 		node = &zarrcore.Node{}
 	default:
-		err = n.refusesDocument(ctx, node, err)
+		err = n.refusesDocument(node, err)
 	}
 	if err != nil && !missing {
 		n.letGo(x, false)
@@ -69,24 +69,24 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 		d.NoteExisted()
 	}
 	if !missing && !isFirst {
-		d.Refresh(ctx) // what is not there by now is found out when the text is applied
+		d.Refresh(n.ctx) // what is not there by now is found out when the text is applied
 	}
 	h := &documentHandle{textHandle: n.openText(), doc: d, awaited: x}
-	h.By = wire.Caller(ctx)
+	h.By = wire.Caller(n.ctx)
 	return h, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // refusesDocument returns why the user of a request may not write the document of a node, which was
 // looked up with err. A new shape changes chunks, so that the rights to them count too.
-func (n *fileNode) refusesDocument(ctx context.Context, node *zarrcore.Node, err error) error {
+func (n opening) refusesDocument(node *zarrcore.Node, err error) error {
 	if err == nil {
-		err = n.fs.rights.RefusesStoring(ctx, n.fs.h, node.Path)
+		err = n.fs.rights.RefusesStoring(n.ctx, n.fs.h, node.Path)
 	}
 	return err
 }
 
 // setDocumentSize truncates or extends the document.
-func (n *fileNode) setDocumentSize(size int64) error {
+func (n resizing) setDocumentSize(size int64) error {
 	if d := n.fs.documents.FindAt(n.path); d != nil {
 		err := d.Text.SetSize(size)
 		d.Text.NoteCut(err == nil && size == 0)

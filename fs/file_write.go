@@ -36,45 +36,41 @@ var (
 
 // openForWriting opens an array's view. What is written is kept in memory until it is flushed, so
 // an interrupted request goes on: half of it could not be taken back.
-func (n *fileNode) openForWriting(
-	ctx context.Context, v view.ArrayView,
-) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n opening) openForWriting(v view.ArrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f := n.fs
 	f.stat.Forget(n.path())
 	if n.reading().OpenedForWriting() == pagecache.Renewed {
 		return nil, 0, n.renew()
 	}
-	if h := n.openNewborn(ctx, v); h != nil {
+	if h := n.openNewborn(v); h != nil {
 		return h, fuse.FOPEN_DIRECT_IO, 0
 	}
-	w, c, err := n.writeWhereItIs(ctx, v)
+	w, c, err := n.writeWhereItIs(v)
 	if err != nil {
 		n.reading().Released(false)
 		if text, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {
-			return n.openWhole(ctx, text)
+			return n.openWhole(text)
 		}
 		if errors.Is(err, iofs.ErrNotExist) {
-			return nil, 0, n.lookAgain(ctx)
+			return nil, 0, n.lookAgain(n.ctx)
 		}
 		return nil, 0, f.Answer("open", n.path(), err)
 	}
 	f.count.Opens.Add(1)
 	f.count.OpenWrite.Add(1)
-	h := newHandle(n, c)
+	h := newHandle(n.fileNode, c)
 	n.announce(h.size())
 	h.direct = true
-	opened := &writer{h, writing.NewHandle(w, v, n, wire.Caller(ctx))}
+	opened := &writer{h, writing.NewHandle(w, v, n.fileNode, wire.Caller(n.ctx))}
 	return opened, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // writeWhereItIs opens the array for writing. If this mount has renamed the array meanwhile, it is
 // opened under its new name.
-func (n *fileNode) writeWhereItIs(
-	ctx context.Context, v view.ArrayView,
-) (*writing.Array, *view.Flat, error) {
+func (n opening) writeWhereItIs(v view.ArrayView) (*writing.Array, *view.Flat, error) {
 	for {
 		since, path := n.fs.sites.Now(), n.path()
-		w, c, err := n.write(ctx, v)
+		w, c, err := n.write(v)
 		if !errors.Is(err, iofs.ErrNotExist) || !since.HasMoved(n.path, path) {
 			return w, c, err
 		}
@@ -82,16 +78,14 @@ func (n *fileNode) writeWhereItIs(
 }
 
 // write opens the array for writing, for the user of a request.
-func (n *fileNode) write(
-	ctx context.Context, v view.ArrayView,
-) (*writing.Array, *view.Flat, error) {
+func (n opening) write(v view.ArrayView) (*writing.Array, *view.Flat, error) {
 	c, err := view.OpenFlat(n.fs.ctx, n.fs.h, n.path(), v)
 	if err != nil {
 		return nil, nil, err
 	}
 	err = c.Writable()
 	if err == nil {
-		err = n.fs.rights.RefusesStoring(ctx, n.fs.h, n.path())
+		err = n.fs.rights.RefusesStoring(n.ctx, n.fs.h, n.path())
 	}
 	if err != nil {
 		c.Close()

@@ -25,12 +25,12 @@ var _ = (gofuse.FileReleaser)((*newborn)(nil))
 
 // openNewborn opens a .npy file that was created and has no array yet. It returns nil for other
 // files.
-func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.FileHandle {
+func (n opening) openNewborn(v view.ArrayView) gofuse.FileHandle {
 	x := n.hold()
 	if x == nil {
 		return nil
 	}
-	f, by := n.fs, wire.Caller(ctx)
+	f, by := n.fs, wire.Caller(n.ctx)
 	w := f.writings.Open(n.path, nil, v)
 	if w.Live() == nil && w.Awaiting(v) == nil {
 		w.Await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
@@ -42,9 +42,9 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	n.use().writers.Add(1)
 	f.count.Opens.Add(1)
 	f.count.OpenWrite.Add(1)
-	h := newHandle(n, w.Unborn(v))
+	h := newHandle(n.fileNode, w.Unborn(v))
 	h.direct = true
-	return &newborn{&writer{h, writing.NewHandle(w, v, n, by)}, x}
+	return &newborn{&writer{h, writing.NewHandle(w, v, n.fileNode, by)}, x}
 }
 
 // Release ends the handle. With the last handle goes a file that was written and did not become an

@@ -50,6 +50,18 @@ type uses struct {
 	staying sync.Mutex // held while a file that became no array ends, and while one is opened
 }
 
+// opening is one open of a file, or a creation of one that may be there.
+type opening struct {
+	*fileNode
+	ctx context.Context // of the request
+}
+
+// resizing is one change of a file's size.
+type resizing struct {
+	*fileNode
+	ctx context.Context // of the request
+}
+
 // unknownSize stands for a size that the kernel did not get.
 const unknownSize = -1
 
@@ -103,28 +115,26 @@ func (n *fileNode) attr(ctx context.Context, out *fuse.AttrOut) syscall.Errno {
 
 // Open opens the file, on the array as the store has it now.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	h, given, errno := n.open(ctx, flags)
+	h, given, errno := opening{n, ctx}.open(flags)
 	if errno == 0 {
 		n.fs.again.Ended(wire.Thread(ctx))
 	}
 	return h, given, errno
 }
 
-func (n *fileNode) open(
-	ctx context.Context, flags uint32,
-) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if n.Place().IsGone() && !n.isBack(ctx) {
-		return nil, 0, n.lookAgain(ctx)
+func (n opening) open(flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
+	if n.Place().IsGone() && !n.isBack(n.ctx) {
+		return nil, 0, n.lookAgain(n.ctx)
 	}
 	if x := n.announced(); x != nil {
-		n.fs.creation.HasCome(ctx, x)
+		n.fs.creation.HasCome(n.ctx, x)
 	}
 	reads := flags&syscall.O_ACCMODE == syscall.O_RDONLY
 	if v, ok := n.view.(view.CompositeView); ok && (reads || !n.fs.o.ReadOnly) {
-		return n.openComposite(ctx, v, !reads)
+		return n.openComposite(v, !reads)
 	}
 	if reads {
-		return n.openForReading(ctx)
+		return n.openForReading()
 	}
 	if n.fs.o.ReadOnly {
 		return nil, 0, syscall.EROFS
@@ -137,55 +147,55 @@ func (n *fileNode) open(
 	}
 	switch v := n.view.(type) {
 	case view.ArrayView:
-		return n.openForWriting(ctx, v)
+		return n.openForWriting(v)
 	case view.TextView:
-		return n.openWhole(ctx, v)
+		return n.openWhole(v)
 	}
-	h, given, errno := n.openDocument(ctx)
+	h, given, errno := n.openDocument()
 	if d, ok := h.(*documentHandle); ok && errno == 0 && flags&syscall.O_ACCMODE == syscall.O_RDWR {
-		d.noteRead(ctx)
+		d.noteRead(n.ctx)
 	}
 	return h, given, errno
 }
 
-func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
-	req := n.fs.request(ctx)
+func (n opening) openForReading() (gofuse.FileHandle, uint32, syscall.Errno) {
+	req := n.fs.request(n.ctx)
 	defer req.End()
 	n.awaitEmptied()
 	n.fs.stat.Forget(n.path()) // what is asked after the open must be as new as what is opened
 	if n.announced() != nil {
-		return newHandle(n, view.Snapshot(nil)), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
+		return newHandle(n.fileNode, view.Snapshot(nil)), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 	}
 	c, err := n.view.Open(req, n.fs.h, n.path())
 	if err != nil {
 		return nil, 0, n.fs.AnswerRead("open", n.path(), err)
 	}
-	h := newHandle(n, c)
-	if err := h.refuses(ctx); err != nil {
+	h := newHandle(n.fileNode, c)
+	if err := h.refuses(n.ctx); err != nil {
 		h.end()
 		return nil, 0, n.fs.AnswerRead("open", n.path(), err)
 	}
 	n.fs.Failures.Opened(n.path())
 	n.announce(h.size())
-	flags, errno := n.openFlags(ctx, h)
+	flags, errno := n.openFlags(h)
 	if errno != 0 {
 		h.end()
 		return nil, 0, errno
 	}
 	if text := view.TextOf(c); text != nil {
-		n.fs.reads.Note(n.path(), wire.Caller(ctx), text)
+		n.fs.reads.Note(n.path(), wire.Caller(n.ctx), text)
 	}
 	if c.Array() != nil {
-		n.use().readers.Add(h, wire.Thread(ctx))
+		n.use().readers.Add(h, wire.Thread(n.ctx))
 	}
 	if n.view == view.Document {
-		n.fs.libraries.ReadInNew(ctx, n.path())
+		n.fs.libraries.ReadInNew(n.ctx, n.path())
 	}
 	return h, flags, 0
 }
 
 // openFlags chooses how the reads of this open pass the page cache, and which one.
-func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Errno) {
+func (n opening) openFlags(h *handle) (uint32, syscall.Errno) {
 	count := &n.fs.count
 	count.Opens.Add(1)
 	if h.content.Array() == nil {
@@ -212,7 +222,7 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 	case how == pagecache.Renewed:
 		return 0, n.renew()
 	case how == pagecache.Through:
-		n.fs.notes.PassTo(ctx, h.backing.Backing())
+		n.fs.notes.PassTo(n.ctx, h.backing.Backing())
 		count.OpenThrough.Add(1)
 	case flags&fuse.FOPEN_DIRECT_IO != 0:
 		h.direct = true
@@ -225,7 +235,7 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 
 // startMaterial begins to materialise the file, whose content was just opened, unless programs
 // write to its array. It reports whether that is there soon.
-func (n *fileNode) startMaterial(c view.Content, print string) (soon bool) {
+func (n opening) startMaterial(c view.Content, print string) (soon bool) {
 	return n.fs.writings.FindAt(n.path) == nil && n.fs.material.Start(n.path(), n.view, c, print)
 }
 

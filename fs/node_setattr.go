@@ -33,7 +33,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 			err = n.fs.between.Refuses(wire.Caller(ctx), n.path(), n.view)
 		}
 		if err == nil {
-			err = n.setSize(ctx, fh, int64(size))
+			err = resizing{n, ctx}.setSize(fh, int64(size))
 		}
 		if errno := n.fs.AnswerChange("truncate", n.path(), err); errno != 0 {
 			return errno
@@ -71,17 +71,17 @@ func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Er
 // setSize truncates or extends the file. With O_TRUNC there is a writable handle already, though
 // the request does not name it. Without a handle, as by truncate(2), the new size is stored at
 // once.
-func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64) error {
+func (n resizing) setSize(fh gofuse.FileHandle, size int64) error {
 	if err := view.RefusesWrites(n.view); err != nil {
 		return err
 	}
 	if size == 0 {
-		if err := writing.RefusesSaving(n.view, wire.Caller(req)); err != nil {
+		if err := writing.RefusesSaving(n.view, wire.Caller(n.ctx)); err != nil {
 			return err
 		}
 	}
 	if v, ok := n.view.(view.CompositeView); ok {
-		return n.setCompositeSize(req, v, size)
+		return n.setCompositeSize(v, size)
 	}
 	v, ok := n.view.(view.ArrayView)
 	_, isText := n.view.(view.TextView)
@@ -89,29 +89,29 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 		h.Truncated(size)
 	}
 	if _, whole := fh.(*wholeHandle); whole || isText && !ok || n.fs.wholes.FindAt(n.path, n.view) != nil {
-		return n.setWholeSize(req, size)
+		return n.setWholeSize(size)
 	}
 	if !ok {
 		return n.setDocumentSize(size)
 	}
 	ctx := n.fs.ctx
 	if h, ok := fh.(*writer); ok {
-		return h.Of.CopyCut(req, n, v, size)
+		return h.Of.CopyCut(n.ctx, n.fileNode, v, size)
 	}
 	if w := n.fs.writings.FindAt(n.path); w != nil && n.IsWritten() {
 		if w.Live() != nil {
-			if err := n.fs.rights.RefusesReplacing(req, n.fs.h, n.path()); err != nil {
+			if err := n.fs.rights.RefusesReplacing(n.ctx, n.fs.h, n.path()); err != nil {
 				return err
 			}
 		}
-		return w.CopyCut(req, n, v, size)
+		return w.CopyCut(n.ctx, n.fileNode, v, size)
 	}
 	if view.IsHeaded(v) && size == 0 {
 		return view.ErrEmpty(v)
 	}
-	w, c, err := n.writeWhereItIs(req, v)
+	w, c, err := opening{n.fileNode, n.ctx}.writeWhereItIs(v)
 	if isText && errors.Is(err, zarrcore.ErrVlen) {
-		return n.setWholeSize(req, size)
+		return n.setWholeSize(size)
 	}
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	defer c.Close()
 	defer n.use().writers.Add(-1)
 	defer w.Close(v)
-	if err = w.Cut(ctx, n, v, size); err == nil {
+	if err = w.Cut(ctx, n.fileNode, v, size); err == nil {
 		err = w.Flush(ctx, v, nil, false)
 	}
 	return err

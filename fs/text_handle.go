@@ -34,7 +34,7 @@ func (h textHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Er
 
 // resizeClosed rejects truncate(2) of a text file that is not open for writing, because a partial
 // text cannot be applied.
-func (n *fileNode) resizeClosed(what string, size int64) error {
+func (n resizing) resizeClosed(what string, size int64) error {
 	switch {
 	case n.fs.o.ReadOnly:
 		return syscall.EROFS

@@ -36,7 +36,7 @@ var (
 )
 
 // openWhole opens the file for writing.
-func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n opening) openWhole(v view.TextView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f, path := n.fs, n.path()
 	f.stat.Forget(path)
 	arr, err := f.h.OpenVlen(f.ctx, path)
@@ -44,10 +44,10 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 		err = arr.Writable()
 	}
 	if err == nil {
-		err = f.rights.RefusesStoring(ctx, f.h, path)
+		err = f.rights.RefusesStoring(n.ctx, f.h, path)
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
-		return nil, 0, n.lookAgain(ctx)
+		return nil, 0, n.lookAgain(n.ctx)
 	}
 	var w *texts.File
 	if err == nil {
@@ -60,39 +60,39 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 		return nil, 0, f.Answer("open", path, err)
 	}
 	opened := &wholeHandle{textHandle: n.openText(), whole: w, array: arr}
-	opened.By = wire.Caller(ctx)
+	opened.By = wire.Caller(n.ctx)
 	return opened, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // setWholeSize truncates or extends the file.
-func (n *fileNode) setWholeSize(ctx context.Context, size int64) error {
+func (n resizing) setWholeSize(size int64) error {
 	w := n.fs.wholes.FindAt(n.path, n.view)
 	text, _ := n.view.(view.TextView)
 	if w != nil {
-		if err := n.fs.rights.RefusesReplacing(ctx, n.fs.h, n.path()); err != nil {
+		if err := n.fs.rights.RefusesReplacing(n.ctx, n.fs.h, n.path()); err != nil {
 			return err
 		}
 	}
 	switch {
 	case w != nil && size == 0:
-		w.CopyBegins(wire.Caller(ctx))
+		w.CopyBegins(wire.Caller(n.ctx))
 		return w.Truncate()
 	case w != nil:
 		return w.SetSize(size)
 	case size == 0 && text.Appends() && !n.fs.o.ReadOnly:
-		return n.emptyClosed(ctx, text)
+		return n.emptyClosed(text)
 	}
 	return n.resizeClosed("the lines of an array", size)
 }
 
 // emptyClosed makes a text empty that no program has open for writing.
-func (n *fileNode) emptyClosed(ctx context.Context, v view.TextView) error {
-	opened, _, errno := n.openWhole(ctx, v)
+func (n resizing) emptyClosed(v view.TextView) error {
+	opened, _, errno := opening{n.fileNode, n.ctx}.openWhole(v)
 	if errno != 0 {
 		return errno
 	}
 	h := opened.(*wholeHandle)
-	defer h.Release(ctx)
+	defer h.Release(n.ctx)
 	if err := h.whole.Truncate(); err != nil {
 		return err
 	}
