@@ -2,18 +2,14 @@ package fs
 
 import (
 	"context"
-	"errors"
-	iofs "io/fs"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/composite"
-	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/writing"
-	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // A composite file shows many arrays. Its reads pass the page cache by, which knows files of one
@@ -82,39 +78,28 @@ func (n *fileNode) dropMapped() {
 	}
 }
 
-// openAttr sets the size of a composite file that is open, and reports whether it is.
-func (n *fileNode) openAttr(a *fuse.Attr) (ok bool) {
+// openSize returns the size of a composite file that is open.
+func (n *fileNode) openSize() (size int64, ok bool) {
 	used := n.used.Load()
 	if used == nil {
-		return false
+		return 0, false
 	}
-	size, ok := used.composites.Size()
-	if ok {
-		a.Size = uint64(size)
-	}
-	return ok
+	return used.composites.Size()
 }
 
-// compositeAttr sets the size of a composite file. Its time is that of the node.
-func (f *filesystem) compositeAttr(
-	ctx context.Context, n *zarrcore.Node, v view.CompositeView, a *fuse.Attr,
-) error {
-	for _, b := range f.ids.Known(n.Path) {
-		file, ok := b.EmbeddedInode().Operations().(*fileNode)
-		if ok && file.view == v && file.openAttr(a) {
-			return nil
+// openSize returns the size of the composite file of a view of the group or array at path, if that is
+// open.
+func (f *filesystem) openSize(path string, v view.View) (size int64, ok bool) {
+	for _, b := range f.ids.Known(path) {
+		file, isFile := b.EmbeddedInode().Operations().(*fileNode)
+		if !isFile || file.view != v {
+			continue
+		}
+		if size, ok := file.openSize(); ok {
+			return size, true
 		}
 	}
-	size, err := f.composites.Sizes.Of(ctx, f.h, v, n.Path)
-	if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, errno.ErrTooBig) {
-		return err
-	}
-	if err != nil {
-		a.Mode &^= 0o222
-		return nil // opening the file says why
-	}
-	a.Size = uint64(size)
-	return nil
+	return 0, false
 }
 
 // Write takes bytes of arrays. Bytes of the structure must be as they are.

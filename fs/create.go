@@ -50,7 +50,7 @@ func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.
 		return nil, g.fs.Answer("mkdir", path, err)
 	}
 	g.fs.traces.MadeGroup(path, n.Version, wire.Thread(ctx), wire.Caller(ctx))
-	g.fs.entry(req, resolve.Target{Node: n}, false, out)
+	g.fs.inodes.Entry(req, resolve.Target{Node: n}, false, out)
 	return g.inodeFor(ctx, resolve.Target{Node: n}), 0
 }
 
@@ -182,7 +182,7 @@ func (g *groupNode) createView(
 		return nil, nil, 0, errno
 	}
 	g.fs.unlinked.Restore(t.Node.Path, t.View)
-	g.fs.commonAttr(rights.File, g.fs.started, &out.Attr)
+	g.fs.inodes.Common(rights.File, g.fs.started, &out.Attr)
 	return inode, h, flags, 0
 }
 
@@ -194,7 +194,7 @@ func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient.File, out 
 		return nil, syscall.ENOENT
 	}
 	t := resolve.Target{Node: &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, View: v}
-	g.fs.fileAttr(t.Node, v, nil, &out.Attr)
+	g.fs.inodes.File(t.Node, v, nil, &out.Attr)
 	return g.inodeFor(ctx, t), 0
 }
 
@@ -205,7 +205,7 @@ func (n *fileNode) attrGone(ctx context.Context, a *fuse.Attr) syscall.Errno {
 	if !n.Place().IsOpen() {
 		return n.lookAgain(ctx)
 	}
-	n.fs.commonAttr(rights.File, n.fs.started, a)
+	n.fs.inodes.Common(rights.File, n.fs.started, a)
 	a.Nlink = 0
 	a.Size = uint64(max(0, n.told.Load()))
 	return 0

@@ -98,7 +98,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return nil, f.Errors.Errno("lookup", d.last.Path, err)
 	}
 	t := resolve.Target{Node: n, View: d.last.View}
-	if err := f.entry(req, t, true, out); err != nil {
+	if err := f.inodes.Entry(req, t, true, out); err != nil {
 		return nil, syscall.ENOENT
 	}
 	return d.group.inodeFor(ctx, t), 0

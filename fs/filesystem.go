@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/creation"
 	"github.com/zarrfs/zarrfs/fs/document"
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/inode"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/install"
 	"github.com/zarrfs/zarrfs/fs/known"
@@ -101,6 +102,7 @@ type contents struct {
 // caches are what the mount and the kernel keep of the store.
 type caches struct {
 	stat     *stat.Cache
+	inodes   *inode.Attributes
 	material *material.Files
 	kernel   *coherence.Kernel
 	notes    wire.Notes
@@ -220,6 +222,9 @@ func (f *filesystem) setChanges() {
 		Traces: f.traces, Copied: f.copied, Rights: f.rights, Stat: f.stat})
 	f.listings = listing.Mount{Ctx: f.ctx, H: f.h, Names: f.names, Unlinked: f.unlinked,
 		Transients: f.transients, Errors: &f.Errors}
+	f.inodes = inode.New(inode.Mount{H: f.h, Store: f.o.Store, Errors: &f.Errors, Started: f.started,
+		Names: f.names, Rights: f.rights, Stat: f.stat, Writings: f.writings, Texts: f.wholes,
+		Documents: f.documents, Composites: f.composites, OpenSize: f.openSize})
 	f.renames = renaming.New(f.renamingMount())
 }
 

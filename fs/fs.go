@@ -2,7 +2,6 @@ package fs
 
 import (
 	"log/slog"
-	"time"
 
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
@@ -15,16 +14,8 @@ const (
 	statusFile = "status.json"
 	// groupFile shows the metadata and attributes of its group.
 	groupFile = resolve.GroupFile
-	// timeout is how long the kernel may believe attributes and names. A change of the store shows
-	// after it at most.
-	timeout = time.Second
-	// blockSize is st_blksize of files: programs that look at it read and write that much at a
-	// time.
-	blockSize = 1 << 20
 	// pageSize is that of the kernel's page cache, or a part of it.
 	pageSize = 4096
-	// dirBlockSize is st_blksize of directories: glibc asks for so many bytes of a listing at once.
-	dirBlockSize = 256 << 10
 )
 
 // Options says how a hierarchy is shown.

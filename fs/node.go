@@ -2,19 +2,15 @@ package fs
 
 import (
 	"context"
-	"errors"
-	iofs "io/fs"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/resolve"
-	"github.com/zarrfs/zarrfs/fs/stat"
 )
 
 // base is what all nodes of the mount share.
@@ -88,42 +84,4 @@ func (b *base) inodeFor(ctx context.Context, t resolve.Target) *gofuse.Inode {
 		b.NewInode(ctx, n, id)
 		return &n.Node
 	})
-}
-
-// entry fills in the attributes of a target that was looked up, by a listing or by someone who
-// asked for this file. It returns why there can be no such file.
-func (f *filesystem) entry(
-	ctx context.Context, t resolve.Target, listing bool, out *fuse.EntryOut,
-) error {
-	out.SetEntryTimeout(timeout)
-	out.SetAttrTimeout(timeout)
-	if t.IsLink() {
-		out.SetEntryTimeout(0) // by what names it is shown depends on what it leads to
-		f.linkAttr(f.names.LinkText(ctx, t.Node, t.View), t.Node.ModTime, &out.Attr)
-		return nil
-	}
-	if t.View == nil {
-		if t.Node.Err != nil { // it is shown without attributes
-			f.Errors.Errno("lookup", t.Node.Path, t.Node.Err)
-		}
-		f.groupAttr(t.Node, f.groupStamp(ctx, t.Node).ModTime, &out.Attr)
-		return nil
-	}
-	f.fileAttr(t.Node, t.View, nil, &out.Attr)
-	wait := stat.Wait
-	if listing {
-		wait = stat.ListWait
-	}
-	known, err := f.countedAttr(ctx, t.Node, t.View, wait, false, &out.Attr)
-	if errors.Is(err, errno.ErrTooBig) {
-		f.Errors.Errno("lookup", t.Node.Path, err)
-		return iofs.ErrNotExist
-	}
-	if !known {
-		out.SetAttrTimeout(0)
-	}
-	if !f.storedAttr(ctx, t.Node, t.View, wait, &out.Attr) && listing {
-		out.SetAttrTimeout(0) // the next request for it waits longer
-	}
-	return nil
 }

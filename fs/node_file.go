@@ -14,6 +14,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/coherence"
 	"github.com/zarrfs/zarrfs/fs/composite"
+	"github.com/zarrfs/zarrfs/fs/inode"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/program"
@@ -96,11 +97,13 @@ func (n *fileNode) attr(ctx context.Context, out *fuse.AttrOut) syscall.Errno {
 	if err != nil {
 		return n.fs.Errors.Errno("stat", n.path(), err)
 	}
-	out.SetTimeout(timeout)
-	n.fs.fileAttr(node, n.view, before, &out.Attr)
-	known := n.openAttr(&out.Attr)
-	if !known {
-		known, err = n.fs.countedAttr(req, node, n.view, stat.Wait, true, &out.Attr)
+	out.SetTimeout(inode.Timeout)
+	n.fs.inodes.File(node, n.view, before, &out.Attr)
+	size, known := n.openSize()
+	if known {
+		out.Size = uint64(size)
+	} else {
+		known, err = n.fs.inodes.Counted(req, node, n.view, stat.Wait, true, &out.Attr)
 	}
 	if err != nil {
 		return n.fs.Errors.Errno("stat", n.path(), err)
@@ -108,7 +111,7 @@ func (n *fileNode) attr(ctx context.Context, out *fuse.AttrOut) syscall.Errno {
 	if !known {
 		out.SetTimeout(0)
 	}
-	n.fs.storedAttr(req, node, n.view, stat.Wait, &out.Attr)
+	n.fs.inodes.Stored(req, node, n.view, stat.Wait, &out.Attr)
 	n.tell(int64(out.Size))
 	return 0
 }

@@ -40,7 +40,7 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 		return nil
 	}
 	key := identity.OfGhost(path, v)
-	g.fs.commonAttr(rights.File, ghostTime, &out.Attr)
+	g.fs.inodes.Common(rights.File, ghostTime, &out.Attr)
 	return g.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
 		n := &ghostNode{newBase(g.fs, key)}
 		id.Mode = syscall.S_IFREG
@@ -51,7 +51,7 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 
 // Getattr shows an empty file.
 func (n *ghostNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	n.fs.commonAttr(rights.File, ghostTime, &out.Attr)
+	n.fs.inodes.Common(rights.File, ghostTime, &out.Attr)
 	return 0
 }
 

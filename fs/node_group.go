@@ -11,6 +11,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/inode"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -89,7 +90,7 @@ func (g *groupNode) lookup(
 	if t.View != nil && trace.Hides(ctx, t.View) {
 		return nil, syscall.ENOENT
 	}
-	if err := g.fs.entry(req, t, false, out); err != nil {
+	if err := g.fs.inodes.Entry(req, t, false, out); err != nil {
 		return nil, syscall.ENOENT
 	}
 	if trace != nil && t.View != nil {
@@ -125,29 +126,10 @@ func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.
 	if err != nil {
 		return g.fs.Errors.Errno("stat", dir, err)
 	}
-	out.SetTimeout(timeout)
-	g.fs.groupAttr(n, g.fs.groupStamp(req, n).ModTime, &out.Attr)
+	out.SetTimeout(inode.Timeout)
+	g.fs.inodes.Group(req, n, &out.Attr)
 	return 0
 }
-
-// groupStamp returns a group's state: of its metadata, and of its folder in the store, which
-// changes when a child is made or removed.
-func (f *filesystem) groupStamp(ctx context.Context, n *zarrcore.Node) pagecache.Stamp {
-	s := pagecache.Stamp{Version: n.Version, ModTime: n.ModTime}
-	if !f.showsTimes() {
-		return s
-	}
-	if info, err := f.o.Store.Stat(ctx, n.Path); err == nil {
-		s.Version += " in " + info.Version
-		if info.ModTime.After(s.ModTime) {
-			s.ModTime = info.ModTime
-		}
-	}
-	return s
-}
-
-// showsTimes reports whether the time of a directory in the store says when a name in it changed.
-func (f *filesystem) showsTimes() bool { return f.o.Store != nil && f.o.Store.Traits().DirTimes }
 
 // OpendirHandle begins a listing. The kernel may keep it as long as the group is unchanged.
 func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
@@ -164,11 +146,11 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	}
 	bare := g.fs.libraries.MadeBy(ctx, dir) && g.fs.libraries.IsAsMade(n)
 	d := newDirHandle(g, bare)
-	if bare || !g.fs.showsTimes() || g.fs.names.IsAlone() || len(g.fs.transients.In(dir)) > 0 {
+	if bare || !g.fs.inodes.ShowsTimes() || g.fs.names.IsAlone() || len(g.fs.transients.In(dir)) > 0 {
 		g.listing.Changed()
 		return d, 0, 0
 	}
-	return d, g.listing.Opened(g.fs.groupStamp(req, n), time.Now()), 0
+	return d, g.listing.Opened(g.fs.inodes.Stamp(req, n), time.Now()), 0
 }
 
 // Link makes no hard links.

@@ -57,13 +57,6 @@ func (g *groupNode) newTransientLink(ctx context.Context, x *transient.File) *li
 	}).Operations().(*linkNode)
 }
 
-// linkAttr fills in the attributes of a link with that text.
-func (f *filesystem) linkAttr(text string, mtime time.Time, a *fuse.Attr) {
-	f.commonAttr(0, mtime, a)
-	a.Mode = syscall.S_IFLNK | 0o777
-	a.Size = uint64(len(text))
-}
-
 // read returns the link's text and time, as the store has it now.
 func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errno syscall.Errno) {
 	if n.Place().IsGone() {
@@ -96,7 +89,7 @@ func (n *linkNode) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 // Getattr returns the time of the link itself.
 func (n *linkNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	text, mtime, errno := n.read(ctx)
-	n.fs.linkAttr(text, mtime, &out.Attr)
+	n.fs.inodes.Link(text, mtime, &out.Attr)
 	return errno
 }
 
@@ -169,7 +162,7 @@ func (g *groupNode) symlink(
 		return nil, err
 	}
 	t := resolve.Target{Node: n, View: to.View}
-	f.entry(f.ctx, t, false, out)
+	f.inodes.Entry(f.ctx, t, false, out)
 	return g.inodeFor(ctx, t).Operations(), nil
 }
 
@@ -187,6 +180,6 @@ func (g *groupNode) symlinkOther(
 		return nil, err
 	}
 	f.transients.SayLater(x)
-	f.linkAttr(x.Link, f.started, &out.Attr)
+	f.inodes.Link(x.Link, f.started, &out.Attr)
 	return g.newTransientLink(f.ctx, x), nil
 }

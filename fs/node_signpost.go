@@ -63,7 +63,7 @@ func (f *filesystem) isSignpost(name string) bool {
 func (s *signpostNode) text() []byte { return meta.Signpost(s.name, s.fs.h.Name()) }
 
 func (s *signpostNode) attr(a *fuse.Attr) {
-	s.fs.commonAttr(rights.File&^0o222, s.fs.started, a)
+	s.fs.inodes.Common(rights.File&^0o222, s.fs.started, a)
 	a.Size = uint64(len(s.text()))
 }
 

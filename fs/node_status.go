@@ -9,9 +9,9 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
+	"github.com/zarrfs/zarrfs/fs/inode"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/nodes"
-	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
@@ -43,8 +43,8 @@ var (
 )
 
 func (g *groupNode) lookupControl(ctx context.Context, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
-	g.fs.controlAttr(&out.Attr)
-	out.SetEntryTimeout(timeout)
+	g.fs.inodes.ControlDir(&out.Attr)
+	out.SetEntryTimeout(inode.Timeout)
 	key := identity.Of(names.ControlDir, names.ControlDir)
 	return g.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
 		id.Mode = syscall.S_IFDIR
@@ -54,14 +54,9 @@ func (g *groupNode) lookupControl(ctx context.Context, out *fuse.EntryOut) (*gof
 	}), 0
 }
 
-func (f *filesystem) controlAttr(a *fuse.Attr) {
-	f.dirAttr(f.started, a)
-	show(f.rights.OfControl(rights.Dir), a)
-}
-
 // Getattr says that this is a directory.
 func (c *controlNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	c.fs.controlAttr(&out.Attr)
+	c.fs.inodes.ControlDir(&out.Attr)
 	return 0
 }
 
@@ -126,10 +121,7 @@ func (c *controlNode) Readdir(context.Context) (gofuse.DirStream, syscall.Errno)
 }
 
 func (s *statusNode) attr(a *fuse.Attr) {
-	s.fs.commonAttr(rights.File, s.fs.started, a)
-	show(s.fs.rights.OfControl(rights.File), a)
-	a.Size = uint64(len(s.fs.report.JSON()))
-	a.Blksize = 4096
+	s.fs.inodes.ControlFile(int64(len(s.fs.report.JSON())), a)
 }
 
 // Getattr returns the size that the file would have now.

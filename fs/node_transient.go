@@ -58,7 +58,7 @@ var (
 func (g *groupNode) lookupTransient(ctx context.Context, x *transient.File, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	if x.Link != "" {
 		n := g.newTransientLink(ctx, x)
-		g.fs.linkAttr(x.Link, g.fs.started, &out.Attr)
+		g.fs.inodes.Link(x.Link, g.fs.started, &out.Attr)
 		return n.EmbeddedInode(), 0
 	}
 	if x.Bytes == nil {

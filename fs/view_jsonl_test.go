@@ -69,7 +69,7 @@ func TestCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		var a fuse.Attr
-		known, err := f.countedAttr(ctx, n, jsonlView, wait, true, &a)
+		known, err := f.inodes.Counted(ctx, n, jsonlView, wait, true, &a)
 		if err != nil {
 			t.Fatal(err)
 		}

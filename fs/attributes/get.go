@@ -19,8 +19,8 @@ import (
 
 // Get returns one item of the node's metadata.
 func (a *Attributes) Get(
-	ctx context.Context, on *nodes.Node, attr string, dest []byte) (uint32, syscall.Errno,
-) {
+	ctx context.Context, on *nodes.Node, attr string, dest []byte,
+) (uint32, syscall.Errno) {
 	if !strings.HasPrefix(attr, "user.zarr") {
 		return 0, unix.ENODATA
 	}
@@ -46,8 +46,8 @@ func (a *Attributes) Get(
 // something. For a folder it also returns why something in it was refused. Only an error of reading
 // is listed: a program that copies all listed attributes of a folder could not set this one.
 func (a *Attributes) reason(
-	on *nodes.Node, n *zarrcore.Node, e syscall.Errno, dest []byte) (uint32, syscall.Errno,
-) {
+	on *nodes.Node, n *zarrcore.Node, e syscall.Errno, dest []byte,
+) (uint32, syscall.Errno) {
 	var why error
 	if e == 0 {
 		why = n.Err
@@ -86,8 +86,8 @@ func (a *Attributes) refused(ctx context.Context, n *zarrcore.Node) syscall.Errn
 // name alone, which says nothing: ls warns of an error here, and a program that copies attributes
 // is to learn from Get that it may not.
 func (a *Attributes) List(
-	ctx context.Context, on *nodes.Node, dest []byte) (uint32, syscall.Errno,
-) {
+	ctx context.Context, on *nodes.Node, dest []byte,
+) (uint32, syscall.Errno) {
 	n, errno := a.node(ctx, on)
 	if errno != 0 {
 		return 0, errno
