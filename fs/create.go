@@ -186,16 +186,16 @@ func (g *groupNode) createView(
 	return inode, h, flags, 0
 }
 
-// lookupAnnounced answers for the name of a view that is about to be written.
-func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient.File, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+// announced answers for the name of a view that is about to be written.
+func (g lookup) announced(x *transient.File) (*gofuse.Inode, syscall.Errno) {
 	at := x.At()
 	path, v, ok := g.fs.names.Path(at.Dir, at.Name)
 	if !ok {
 		return nil, syscall.ENOENT
 	}
 	t := resolve.Target{Node: &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, View: v}
-	g.fs.inodes.File(t.Node, v, nil, &out.Attr)
-	return g.inodeFor(ctx, t), 0
+	g.fs.inodes.File(t.Node, v, nil, &g.out.Attr)
+	return g.inodeFor(g.ctx, t), 0
 }
 
 // attrGone returns the attributes of a file whose array was removed. A program that has it open

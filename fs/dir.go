@@ -88,7 +88,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	d.looked++
 	d.plus = true
 	if d.last.Transient != nil {
-		return d.group.lookupTransient(ctx, d.last.Transient, out)
+		return lookup{d.group, ctx, out}.transient(d.last.Transient)
 	}
 	n, err := f.stat.Node(req, d.last.Path)
 	if err == nil && (!d.all.Shows(req, d.last, n) || d.last.View != nil && f.unlinked.Has(n.Path, d.last.View)) {

@@ -68,7 +68,7 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 
 // refuses returns why a user may not have what was read, or nil.
 func (h *handle) refuses(ctx context.Context) error {
-	if !h.node.fs.o.AllowOther {
+	if !h.node.fs.o.Rights.AllowOther {
 		return nil
 	}
 	return h.node.fs.rights.RefusesBytes(rights.UserOf(ctx), h.node.path(), h.content.Rights())

@@ -117,7 +117,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	}
 	f.o.IO = cmp.Or(f.o.IO, pagecache.IOAuto)
 	f.o.Name = cmp.Or(f.o.Name, "array")
-	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
+	f.o.Rights.ReadOnly = f.o.Rights.ReadOnly || !h.Writable()
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.setAnswers()
 	f.setPlaces()
@@ -126,7 +126,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.setContents()
 	f.setChanges()
 	is := statusfile.Status{Version: f.o.Version, Store: f.o.Source, Dir: dir, Started: f.started,
-		ReadOnly: f.o.ReadOnly, IO: f.o.IO, Log: f.o.LogName, Scratch: f.o.ScratchDir}
+		ReadOnly: f.o.Rights.ReadOnly, IO: f.o.IO, Log: f.o.LogName, Scratch: f.o.Scratch.Dir}
 	f.report = statusfile.Source{Is: is, Ctx: f.ctx, H: h, Store: f.o.Store, Count: &f.count,
 		Errors: &f.Errors, Material: f.material, Texts: f.wholes, Transients: f.transients,
 		Adopting: f.adopting}
@@ -153,8 +153,7 @@ func (f *filesystem) setPlaces() {
 	f.traces = alias.NewTraces(f.states.Traces())
 	f.unlinked = alias.NewUnlinked(f.states.Unlinked(), f.sites.Identity)
 	f.between = selfcopy.Mount{Dir: f.mount, Folder: f.o.Folder}
-	f.rights = rights.New(f.ctx, rights.Options{AllowOther: f.o.AllowOther, ReadOnly: f.o.ReadOnly,
-		UID: f.o.UID, GID: f.o.GID, Umask: f.o.Umask}, f.o.Store)
+	f.rights = rights.New(f.ctx, f.o.Rights, f.o.Store)
 }
 
 // setCaches makes what is kept of the store, and by which names that is shown.
@@ -245,16 +244,16 @@ func (f *filesystem) renamingMount() renaming.Mount {
 
 // transientOptions returns what is done with files that the store does not have.
 func (f *filesystem) transientOptions() transient.Options {
-	return transient.Options{Scratch: f.o.ScratchDir, SpaceSize: f.o.ScratchSize, KeepDir: f.o.KeepDir,
-		Refuse: f.o.RefuseOthers, Log: f.log, Ended: f.ids.RemoveKey,
+	return transient.Options{Scratch: f.o.Scratch.Dir, SpaceSize: f.o.Scratch.Size, KeepDir: f.o.Scratch.KeepDir,
+		Refuse: f.o.Scratch.RefuseOthers, Log: f.log, Ended: f.ids.RemoveKey,
 		Of: transient.Origin{Name: f.o.Name, Store: f.h.Name(), Mount: f.mount, Since: f.started}}
 }
 
 // materialOptions returns what may be materialised.
 func (f *filesystem) materialOptions() material.Options {
-	o := material.Options{Limit: f.o.ScratchSize / 2, Dir: f.o.ScratchDir, Log: &f.Errors}
-	if f.o.IO == pagecache.IOAuto && f.o.ScratchDir != "" {
-		o.Most = f.o.Materialize
+	o := material.Options{Limit: f.o.Scratch.Size / 2, Dir: f.o.Scratch.Dir, Log: &f.Errors}
+	if f.o.IO == pagecache.IOAuto && f.o.Scratch.Dir != "" {
+		o.Most = f.o.Scratch.Materialize
 	}
 	return o
 }

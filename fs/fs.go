@@ -6,6 +6,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/resolve"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -20,29 +21,32 @@ const (
 
 // Options says how a hierarchy is shown.
 type Options struct {
-	Views      []string     // the views that are listed; nil: all
-	IO         pagecache.IO // page-cache policy; "" is pagecache.IOAuto
-	AllowOther bool         // other users may enter the mount too
-	UID, GID   *uint32      // owner of all files; nil: with AllowOther as in the store, otherwise the user who mounts
-	Umask      *uint32      // permissions that files and folders do not have; nil: those that they have in the store
-	Name       string       // the store's base name: what a root that is an array is called
-	Source     string       // the store as df and /proc/mounts show it
-	Folder     string       // a local folder of the store, whose free space statfs shows; "" if it has none
-	Store      *store.Store // the store itself, for the bytes that arrays take and for changes of folders; nil: unknown
-	Version    string       // the program's version, for status.json
-	Log        *slog.Logger // nil: discard
-	LogName    string       // where the log is, for status.json
-	Debug      bool         // log every request
-	ReadOnly   bool         // nothing can be written
+	Views  []string     // the views that are listed; nil: all
+	IO     pagecache.IO // page-cache policy; "" is pagecache.IOAuto
+	Rights rights.Options
+	Name   string       // the store's base name: what a root that is an array is called
+	Source string       // the store as df and /proc/mounts show it
+	Folder string       // a local folder of the store, whose free space statfs shows; "": it has none
+	Store  *store.Store // for the bytes that arrays take and for changes of folders; nil: unknown
+
+	Version string       // the program's version, for status.json
+	Log     *slog.Logger // nil: discard
+	LogName string       // where the log is, for status.json
+	Debug   bool         // log every request
 
 	HDF5Layout netcdf.Layout // of the files that show a group
+	Scratch    Scratch
+}
 
-	// Files up to Materialize bytes that are read again and again are kept decoded in ScratchDir.
-	// All of them take half of ScratchSize at most. 0: none. Files that are not arrays take as much
-	// as ScratchSize, or 64 MiB.
-	Materialize, ScratchSize int64
-	ScratchDir               string
+// Scratch says what is kept outside of the store.
+type Scratch struct {
+	Dir string // the scratch folder
+
+	// Files up to Materialize bytes that are read again and again are kept decoded in Dir. All of
+	// them take half of Size at most. 0: none. Files that are not arrays take as much as Size, or
+	// 64 MiB.
+	Materialize, Size int64
 
 	RefuseOthers bool   // make no files that are not views, except temporary ones
-	KeepDir      string // such files are kept in a folder in it when the mount ends; "": in the scratch folder
+	KeepDir      string // files that are not views are kept in a folder in it at the end; "": in Dir
 }

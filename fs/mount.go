@@ -60,12 +60,12 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 func (m *Mount) serve(root *groupNode) error {
 	f := m.fs
 	before := wire.New
-	if f.o.ReadOnly {
+	if f.o.Rights.ReadOnly {
 		before = wire.NewReadOnly
 	}
 	raw := before(gofuse.NewNodeFS(root, f.nodeOptions()), &f.notes)
 	var err error
-	if m.server, err = attach.At(m.dir, raw, f.serverOptions(), f.o.ReadOnly); err != nil {
+	if m.server, err = attach.At(m.dir, raw, f.serverOptions(), f.o.Rights.ReadOnly); err != nil {
 		return err
 	}
 	f.material.Serve(wire.Backings{Server: m.server.Server})
@@ -87,7 +87,7 @@ func (f *filesystem) nodeOptions() *gofuse.Options {
 // serverOptions returns how go-fuse is to serve.
 func (f *filesystem) serverOptions() fuse.MountOptions {
 	return fuse.MountOptions{
-		Name: "zarrfs", FsName: cmp.Or(f.o.Source, "zarrfs"), AllowOther: f.o.AllowOther, Options: []string{"default_permissions"},
+		Name: "zarrfs", FsName: cmp.Or(f.o.Source, "zarrfs"), AllowOther: f.o.Rights.AllowOther, Options: []string{"default_permissions"},
 		MaxWrite: maxRequest, MaxBackground: maxBackground,
 		DisableSplice: true, // a reply of 1 MiB and its header do not fit its pipe; writev is faster anyway
 		// Without the last of them the kernel asks before each WRITE whether the file has
@@ -139,7 +139,7 @@ func (m *Mount) Unstored() []string {
 // Flush stores all that was written, so that it survives a power cut. An error names what could not
 // be stored.
 func (m *Mount) Flush() error {
-	if m.fs.o.ReadOnly {
+	if m.fs.o.Rights.ReadOnly {
 		return nil
 	}
 	return m.fs.flush(context.Background(), true)

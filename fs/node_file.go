@@ -133,13 +133,13 @@ func (n opening) open(flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 		n.fs.creation.HasCome(n.ctx, x)
 	}
 	reads := flags&syscall.O_ACCMODE == syscall.O_RDONLY
-	if v, ok := n.view.(view.CompositeView); ok && (reads || !n.fs.o.ReadOnly) {
+	if v, ok := n.view.(view.CompositeView); ok && (reads || !n.fs.o.Rights.ReadOnly) {
 		return n.openComposite(v, !reads)
 	}
 	if reads {
 		return n.openForReading()
 	}
-	if n.fs.o.ReadOnly {
+	if n.fs.o.Rights.ReadOnly {
 		return nil, 0, syscall.EROFS
 	}
 	if err := view.RefusesWrites(n.view); err != nil {

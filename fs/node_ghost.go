@@ -29,22 +29,22 @@ var (
 // ghostTime is when a ghost was changed: before all files, so that `mv -u` replaces it.
 var ghostTime = time.Unix(0, 0)
 
-// lookupGhost finds a name that is left of a renamed array for the caller, nil if there is none.
+// ghost finds a name that is left of a renamed array for the caller, nil if there is none.
 // The kernel keeps nothing about it.
-func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse.EntryOut) *gofuse.Inode {
+func (g lookup) ghost(dir, name string) *gofuse.Inode {
 	path, v, ok := g.fs.names.Former(dir, name)
 	if !ok {
 		return nil
 	}
-	if !g.fs.traces.Of(path).Leaves(ctx, v) {
+	if !g.fs.traces.Of(path).Leaves(g.ctx, v) {
 		return nil
 	}
 	key := identity.OfGhost(path, v)
-	g.fs.inodes.Common(rights.File, ghostTime, &out.Attr)
+	g.fs.inodes.Common(rights.File, ghostTime, &g.out.Attr)
 	return g.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
 		n := &ghostNode{newBase(g.fs, key)}
 		id.Mode = syscall.S_IFREG
-		g.NewInode(ctx, n, id)
+		g.NewInode(g.ctx, n, id)
 		return &n.Node
 	})
 }

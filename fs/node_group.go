@@ -43,42 +43,48 @@ func (g *groupNode) here() (string, syscall.Errno) {
 
 // Lookup finds a child by the name under which it is shown.
 func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
-	found, errno := g.lookup(ctx, name, out)
+	found, errno := lookup{g, ctx, out}.find(name)
 	if errno == 0 {
 		g.fs.again.Found(wire.Thread(ctx), found.StableAttr().Gen)
 	}
 	return found, errno
 }
 
-func (g *groupNode) lookup(
-	ctx context.Context, name string, out *fuse.EntryOut,
-) (*gofuse.Inode, syscall.Errno) {
+// lookup is one LOOKUP of a name in a folder.
+type lookup struct {
+	*groupNode
+	ctx context.Context // of the request
+	out *fuse.EntryOut
+}
+
+// find finds a child by the name under which it is shown.
+func (g lookup) find(name string) (*gofuse.Inode, syscall.Errno) {
 	g.fs.count.Lookups.Add(1)
 	g.listing.NoteLookup()
-	req := g.fs.request(ctx)
+	req := g.fs.request(g.ctx)
 	defer req.End()
 	dir, errno := g.here()
 	if errno != 0 {
 		return nil, errno
 	}
 	if name == names.ControlDir && g.IsRoot() {
-		return g.lookupControl(ctx, out)
+		return g.control()
 	}
 	if x := g.fs.transients.Find(dir, name); x != nil {
-		return g.lookupTransient(ctx, x, out)
+		return g.transient(x)
 	}
 	t, err := g.fs.names.Resolve(req, dir, name)
-	if path, missed := g.missed(ctx, dir, name, err); missed && g.fs.traces.Of(path).Made() {
+	if path, missed := g.missed(dir, name, err); missed && g.fs.traces.Of(path).Made() {
 		t, err = g.fs.names.Resolve(req, dir, name) // it may have been made before that was noted
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
-		if ghost := g.lookupGhost(ctx, dir, name, out); ghost != nil {
+		if ghost := g.ghost(dir, name); ghost != nil {
 			return ghost, 0
 		}
-		if signpost := g.lookupSignpost(ctx, dir, name, out); signpost != nil {
+		if signpost := g.signpost(dir, name); signpost != nil {
 			return signpost, 0
 		}
-		g.fs.libraries.MissedInNew(ctx, dir, name)
+		g.fs.libraries.MissedInNew(g.ctx, dir, name)
 	}
 	if err != nil {
 		return nil, g.fs.AnswerLookup(dir, name, err)
@@ -87,26 +93,26 @@ func (g *groupNode) lookup(
 		g.fs.sites.Wait(t.Node.Path)
 	}
 	trace := g.fs.traces.Of(t.Node.Path)
-	if t.View != nil && trace.Hides(ctx, t.View) {
+	if t.View != nil && trace.Hides(g.ctx, t.View) {
 		return nil, syscall.ENOENT
 	}
-	if err := g.fs.inodes.Entry(req, t, false, out); err != nil {
+	if err := g.fs.inodes.Entry(req, t, false, g.out); err != nil {
 		return nil, syscall.ENOENT
 	}
 	if trace != nil && t.View != nil {
-		out.SetEntryTimeout(0) // it depends on the process that asks
+		g.out.SetEntryTimeout(0) // it depends on the process that asks
 	}
-	return g.inodeFor(ctx, t), 0
+	return g.inodeFor(g.ctx, t), 0
 }
 
 // missed notes that the caller is about to get the answer that a view does not exist.
-func (g *groupNode) missed(ctx context.Context, dir, name string, err error) (path string, ok bool) {
+func (g lookup) missed(dir, name string, err error) (path string, ok bool) {
 	if !errors.Is(err, iofs.ErrNotExist) {
 		return "", false
 	}
 	path, v, ok := g.fs.names.Path(dir, name)
 	if ok {
-		g.fs.traces.Missed(ctx, path, v)
+		g.fs.traces.Missed(g.ctx, path, v)
 	}
 	return path, ok
 }

@@ -28,23 +28,21 @@ var (
 	_ = (gofuse.NodeOpener)((*signpostNode)(nil))
 )
 
-// lookupSignpost finds such a document in the group at dir. It returns nil if the caller sees none.
+// signpost finds such a document in the group at dir. It returns nil if the caller sees none.
 //
 //   - Programs that copy trees do not see it: they would take it for a file that is there already.
 //   - A program that has just made the group does not see it either. It wants to create something
 //     there, and would believe that this exists.
-func (g *groupNode) lookupSignpost(
-	ctx context.Context, dir, name string, out *fuse.EntryOut,
-) *gofuse.Inode {
-	if !g.fs.isSignpost(name) || wire.Caller(ctx).Mover || g.fs.libraries.MadeBy(ctx, dir) {
+func (g lookup) signpost(dir, name string) *gofuse.Inode {
+	if !g.fs.isSignpost(name) || wire.Caller(g.ctx).Mover || g.fs.libraries.MadeBy(g.ctx, dir) {
 		return nil
 	}
 	key := identity.Of(dir, name)
 	s := &signpostNode{newBase(g.fs, key), name}
-	s.attr(&out.Attr)
+	s.attr(&g.out.Attr)
 	return g.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
 		id.Mode = syscall.S_IFREG
-		g.NewInode(ctx, s, id)
+		g.NewInode(g.ctx, s, id)
 		return &s.Node
 	})
 }

@@ -42,14 +42,15 @@ var (
 	_ = (gofuse.NodeSetattrer)((*statusNode)(nil))
 )
 
-func (g *groupNode) lookupControl(ctx context.Context, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
-	g.fs.inodes.ControlDir(&out.Attr)
-	out.SetEntryTimeout(inode.Timeout)
+// control finds the folder of the mount's own files.
+func (g lookup) control() (*gofuse.Inode, syscall.Errno) {
+	g.fs.inodes.ControlDir(&g.out.Attr)
+	g.out.SetEntryTimeout(inode.Timeout)
 	key := identity.Of(names.ControlDir, names.ControlDir)
 	return g.fs.ids.Inode(key, func(id gofuse.StableAttr) *nodes.Node {
 		id.Mode = syscall.S_IFDIR
 		c := &controlNode{newBase(g.fs, key)}
-		g.NewInode(ctx, c, id)
+		g.NewInode(g.ctx, c, id)
 		return &c.Node
 	}), 0
 }

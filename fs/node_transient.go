@@ -53,22 +53,22 @@ var (
 	_ = (gofuse.FileLseeker)((*transientHandle)(nil))
 )
 
-// lookupTransient answers for a name that a transient has. It may become another thing at any
+// transient answers for a name that a transient has. It may become another thing at any
 // moment, so the kernel does not keep its name.
-func (g *groupNode) lookupTransient(ctx context.Context, x *transient.File, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+func (g lookup) transient(x *transient.File) (*gofuse.Inode, syscall.Errno) {
 	if x.Link != "" {
-		n := g.newTransientLink(ctx, x)
-		g.fs.inodes.Link(x.Link, g.fs.started, &out.Attr)
+		n := g.newTransientLink(g.ctx, x)
+		g.fs.inodes.Link(x.Link, g.fs.started, &g.out.Attr)
 		return n.EmbeddedInode(), 0
 	}
 	if x.Bytes == nil {
-		if g.fs.creation.HasCome(ctx, x) {
-			return g.Lookup(ctx, x.At().Name, out)
+		if g.fs.creation.HasCome(g.ctx, x) {
+			return g.Lookup(g.ctx, x.At().Name, g.out)
 		}
-		return g.lookupAnnounced(ctx, x, out)
+		return g.announced(x)
 	}
-	n := g.transientNode(ctx, x)
-	return n.EmbeddedInode(), n.attr(&out.Attr)
+	n := g.transientNode(g.ctx, x)
+	return n.EmbeddedInode(), n.attr(&g.out.Attr)
 }
 
 func (g *groupNode) transientNode(ctx context.Context, x *transient.File) *transientNode {

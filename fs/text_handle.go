@@ -36,7 +36,7 @@ func (h textHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Er
 // text cannot be applied.
 func (n resizing) resizeClosed(what string, size int64) error {
 	switch {
-	case n.fs.o.ReadOnly:
+	case n.fs.o.Rights.ReadOnly:
 		return syscall.EROFS
 	case size == 0:
 		return view.ErrEmpty(n.view)

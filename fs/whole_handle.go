@@ -79,7 +79,7 @@ func (n resizing) setWholeSize(size int64) error {
 		return w.Truncate()
 	case w != nil:
 		return w.SetSize(size)
-	case size == 0 && text.Appends() && !n.fs.o.ReadOnly:
+	case size == 0 && text.Appends() && !n.fs.o.Rights.ReadOnly:
 		return n.emptyClosed(text)
 	}
 	return n.resizeClosed("the lines of an array", size)

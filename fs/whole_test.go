@@ -119,7 +119,7 @@ func fullFilesystem(t *testing.T) (f *filesystem, full *atomic.Bool) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	return newFilesystem(h, "", &Options{Name: "test", Store: s, ScratchDir: t.TempDir()}), full
+	return newFilesystem(h, "", &Options{Name: "test", Store: s, Scratch: Scratch{Dir: t.TempDir()}}), full
 }
 
 func openLines(t *testing.T, f *filesystem) *texts.File {

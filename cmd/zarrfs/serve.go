@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -188,10 +189,13 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	hdf5Layout, _ := netcdf.ParseLayout(c.hdf5Layout)
 	v.signals = catchSignals(c)
 	v.mount, err = fs.New(h, c.dir, &fs.Options{
-		Views: views, IO: io, AllowOther: c.allowOther, UID: c.uid.id, GID: c.gid.id, Umask: c.umask.mask, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
-		Version: version, Log: log.Logger, LogName: log.where, Debug: c.logLevel == "debug", ReadOnly: c.readOnly,
-		Materialize: int64(c.material), ScratchDir: c.scratchDir, ScratchSize: int64(c.scratch),
-		RefuseOthers: c.others == "refuse", KeepDir: c.keepDir, HDF5Layout: hdf5Layout,
+		Views: views, IO: io, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
+		Rights: rights.Options{AllowOther: c.allowOther, ReadOnly: c.readOnly,
+			UID: c.uid.id, GID: c.gid.id, Umask: c.umask.mask},
+		Version: version, Log: log.Logger, LogName: log.where, Debug: c.logLevel == "debug",
+		Scratch: fs.Scratch{Dir: c.scratchDir, Size: int64(c.scratch), Materialize: int64(c.material),
+			RefuseOthers: c.others == "refuse", KeepDir: c.keepDir},
+		HDF5Layout: hdf5Layout,
 	})
 	if err != nil {
 		v.close()
