@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"slices"
 	"syscall"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
@@ -64,7 +63,7 @@ type Resolver struct {
 	h       *zarrcore.Hierarchy
 	recent  Reader
 	removed Removed
-	listed  []view.View
+	listed
 
 	alone    bool              // the store's root is an array
 	elements zarrcore.Elements // of it
@@ -72,7 +71,7 @@ type Resolver struct {
 
 // New returns a resolver of the names in a mount of h, which ends with ctx.
 func New(ctx context.Context, h *zarrcore.Hierarchy, o Options, rec Reader, rem Removed) *Resolver {
-	r := &Resolver{o: o, ctx: ctx, h: h, recent: rec, removed: rem, listed: listedViews(o.Views)}
+	r := &Resolver{o: o, ctx: ctx, h: h, recent: rec, removed: rem, listed: listed{listedViews(o.Views)}}
 	root, err := h.Node(ctx, "")
 	if r.alone = err == nil && root.Kind == zarrcore.ArrayNode; r.alone {
 		r.elements = zarrcore.ElementsOf(root.Meta)
@@ -91,44 +90,6 @@ func (r *Resolver) Alone() (root zarrcore.Child, ok bool) {
 // IsAlone reports whether the store's root is an array.
 func (r *Resolver) IsAlone() bool { return r.alone }
 
-// Views returns the views that were chosen to be listed where arrays have them.
-func (r *Resolver) Views() []view.View { return r.listed }
-
-// ViewsOf returns the views under which an array is listed, where none of them was removed. If none
-// of the chosen views has all its data, it is listed with another one. Otherwise a copy of the listed
-// files would lack values without an error.
-func (r *Resolver) ViewsOf(a view.Subject) []view.View {
-	shown := make([]view.View, 0, len(r.listed)+1)
-	for _, v := range r.listed {
-		if view.Shows(v, a) {
-			shown = append(shown, v)
-		}
-	}
-	if slices.ContainsFunc(shown, func(v view.View) bool { return r.suffices(v, a) }) || !r.listsData() {
-		return shown
-	}
-	if v := view.DataOf(a); v != nil {
-		shown = append(shown, v)
-	}
-	return shown
-}
-
-// suffices reports whether a copy of a view's file has the values of an array. With the document comes
-// an array of the same data type, so each value has to be there as it is.
-func (r *Resolver) suffices(v view.View, a view.Subject) bool {
-	if slices.Contains(r.listed, view.Document) {
-		return view.HasAllData(v, a)
-	}
-	return view.HasData(v)
-}
-
-// listsData reports whether each array is to be listed with its data. It is not where the document
-// was chosen alone. It is not for derived views alone either: removing those files ends no array.
-func (r *Resolver) listsData() bool {
-	return slices.ContainsFunc(r.listed, view.HasData) ||
-		slices.Contains(r.listed, view.Document) && len(r.listed) > 1
-}
-
 // subject returns the array of a node, or the one that a link leads to.
 func (r *Resolver) subject(ctx context.Context, n *zarrcore.Node) view.Subject {
 	if n.Link != nil {
@@ -143,16 +104,6 @@ func (r *Resolver) Listed(n *zarrcore.Node) view.Set {
 	var listed view.Set
 	for _, v := range r.ViewsOf(r.subject(r.ctx, n)) {
 		listed |= view.SetOf(v)
-	}
-	return listed
-}
-
-// ListedOfGroups returns the listed views that groups have.
-func (r *Resolver) ListedOfGroups() (listed view.Set) {
-	for _, v := range r.listed {
-		if _, ofGroups := v.(view.GroupView); ofGroups {
-			listed |= view.SetOf(v)
-		}
 	}
 	return listed
 }
@@ -441,22 +392,4 @@ func (r *Resolver) Shows(ctx context.Context, n *zarrcore.Node, v view.View) boo
 		return v.Has(r.subject(ctx, n))
 	}
 	return v != view.Document && view.IsOf(v, n)
-}
-
-// listedViews returns the views of these names in the order of views; nil names are those that keep
-// an array.
-func listedViews(names []string) []view.View {
-	if names == nil {
-		return view.Keeping()
-	}
-	var listed []view.View
-	for _, v := range view.All() {
-		for _, name := range names {
-			if v.Name() == name {
-				listed = append(listed, v)
-				break
-			}
-		}
-	}
-	return listed
 }

@@ -101,7 +101,7 @@ func TestListedViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Resolver{ctx: t.Context(), listed: listedViews([]string{"raw"})}
+	r := &Resolver{ctx: t.Context(), listed: listed{listedViews([]string{"raw"})}}
 	if got := r.Listed(n); got != view.SetOf(view.Named("raw")) {
 		t.Errorf("an array is listed by the views %b", got)
 	}

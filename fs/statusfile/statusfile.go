@@ -42,14 +42,9 @@ type Status struct {
 
 // Mount counts what the kernel asked for.
 type Mount struct {
-	Lookups       int64  `json:"lookups"`
-	Listings      int64  `json:"listings"`
-	Opens         int64  `json:"opens"`
-	OpenDirect    int64  `json:"opens_direct"`      // past the page cache
-	OpenKept      int64  `json:"opens_kept"`        // with the pages of an earlier open
-	OpenPass      int64  `json:"opens_passthrough"` // of materialised files: their READs do not arrive here
-	OpenWrite     int64  `json:"opens_writable"`
-	OpenFiles     int64  `json:"open_files"` // now
+	Lookups  int64 `json:"lookups"`
+	Listings int64 `json:"listings"`
+	OpenCounts
 	Reads         int64  `json:"reads"`
 	ReadBytes     int64  `json:"read_bytes"`
 	PagedReads    int64  `json:"reads_paged"`    // sent by the page cache
@@ -60,6 +55,16 @@ type Mount struct {
 	Panics        int64  `json:"panics"`
 	Material      int64  `json:"materialised_files"`
 	MaterialBytes int64  `json:"materialised_bytes"` // of scratch, also of those that are being written
+}
+
+// OpenCounts counts opens of files.
+type OpenCounts struct {
+	Opens      int64 `json:"opens"`
+	OpenDirect int64 `json:"opens_direct"`      // past the page cache
+	OpenKept   int64 `json:"opens_kept"`        // with the pages of an earlier open
+	OpenPass   int64 `json:"opens_passthrough"` // of materialised files: their READs do not arrive here
+	OpenWrite  int64 `json:"opens_writable"`
+	OpenFiles  int64 `json:"open_files"` // now
 }
 
 // Memory describes the daemon's own memory, in bytes.
@@ -88,8 +93,9 @@ func (c *Counters) Wrote(n int) {
 func (c *Counters) mount() Mount {
 	return Mount{
 		Lookups: c.Lookups.Load(), Listings: c.Listings.Load(),
-		Opens: c.Opens.Load(), OpenDirect: c.OpenDirect.Load(), OpenKept: c.OpenKept.Load(),
-		OpenPass: c.OpenThrough.Load(), OpenWrite: c.OpenWrite.Load(), OpenFiles: c.OpenFiles.Load(),
+		OpenCounts: OpenCounts{Opens: c.Opens.Load(), OpenDirect: c.OpenDirect.Load(),
+			OpenKept: c.OpenKept.Load(), OpenPass: c.OpenThrough.Load(), OpenWrite: c.OpenWrite.Load(),
+			OpenFiles: c.OpenFiles.Load()},
 		Reads: c.Reads.Load(), ReadBytes: c.ReadBytes.Load(), PagedReads: c.PagedReads.Load(),
 		Gathered: c.Gathered.Load(), Writes: c.Writes.Load(), WriteBytes: c.WriteBytes.Load(),
 	}

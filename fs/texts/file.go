@@ -44,14 +44,19 @@ type File struct {
 	written  atomic.Bool           // since it was taken
 	failed   atomic.Pointer[error] // why it was not stored at the last try, though it is valid
 
-	mu   sync.Mutex // held while file and what is known of it change, and while the text is taken
+	mu sync.Mutex // held while the text changes, and while it is taken
+	text
+
+	with   view.View // not nil: the text is compared, and not taken; see package compare
+	stored string    // the array's fingerprint when the text was loaded or taken
+}
+
+// text is what programs have written.
+type text struct {
 	file *scratch.File
 	bad  error // why a line that was written is not an element; until the file is cut
 	due  bool  // written since the last attempt to take it
 	cut  bool  // a program has truncated it to nothing, and nothing was written since
-
-	with   view.View // not nil: the text is compared, and not taken; see package compare
-	stored string    // the array's fingerprint when the text was loaded or taken
 }
 
 // Path returns the array's path.
@@ -148,7 +153,7 @@ func (t *Files) Open(where func() string, v view.TextView) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &File{table: t, View: v, file: file}
+	made := &File{table: t, View: v, text: text{file: file}}
 	made.home.Note(identity)
 	w := t.count(where, v, identity, made)
 	if w != made {

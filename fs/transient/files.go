@@ -53,7 +53,7 @@ type Files struct {
 	states  States
 	scratch *scratch.Files
 	keep    keeping
-	last    atomic.Uint64 // id
+	ids     ids
 }
 
 // New returns the transients of a mount, which ends with ctx. There are none yet.
@@ -62,7 +62,7 @@ func New(ctx context.Context, o Options, states States) *Files {
 		o.Scratch = zarrcore.DefaultScratchDir()
 	}
 	t := &Files{ctx: ctx, o: o, states: states, keep: keepingFor(&o)}
-	t.scratch = scratch.NewFiles(o.Scratch, func() []byte { return t.noteText(nil, time.Time{}) })
+	t.scratch = scratch.NewFiles(o.Scratch, func() []byte { return t.o.noteText(nil, time.Time{}) })
 	t.Space.Limit = max(scratch.Least, o.SpaceSize)
 	return t
 }
@@ -86,7 +86,7 @@ func (t *Files) Make(where func() string, name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := t.new()
+	x := t.ids.file()
 	x.Bytes = file
 	x.where.Store(&Spot{where(), name})
 	if err := file.Renamed(x.Shown()); err != nil {
@@ -109,7 +109,7 @@ func (t *Files) MakeFile() (*scratch.File, error) {
 
 // MakeLink makes a transient that is a symbolic link. What is there already is fs.ErrExist.
 func (t *Files) MakeLink(dir, name, text string) (*File, error) {
-	x := t.new()
+	x := t.ids.file()
 	x.Link = text
 	if !t.enterNew(x, dir, name) {
 		return nil, iofs.ErrExist
@@ -123,7 +123,7 @@ func (t *Files) MakeLink(dir, name, text string) (*File, error) {
 func (t *Files) Announce(
 	where func() string, name string, prepare func() bool,
 ) (announced bool) {
-	x := t.new()
+	x := t.ids.file()
 	t.states.Files.Follow(where, func(s *Named) {
 		if announced = prepare(); announced && (*s)[name] == nil {
 			s.enter(x, Spot{where(), name})
@@ -133,7 +133,11 @@ func (t *Files) Announce(
 }
 
 // new returns a transient that has no place yet.
-func (t *Files) new() *File { return &File{id: t.last.Add(1)} }
+// ids gives each file of a mount a number of its own.
+type ids struct{ last atomic.Uint64 }
+
+// file returns a new file.
+func (i *ids) file() *File { return &File{id: i.last.Add(1)} }
 
 // enterNew puts a transient in its place, and reports whether none is there.
 func (t *Files) enterNew(x *File, dir, name string) (entered bool) {
@@ -253,7 +257,7 @@ func (t *Files) KeepText(at Spot, text []byte) error {
 	if err != nil {
 		return err
 	}
-	x := t.new()
+	x := t.ids.file()
 	x.Bytes = file
 	x.where.Store(&at)
 	if _, err = file.WriteAt(text, 0); err == nil {

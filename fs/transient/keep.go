@@ -95,43 +95,43 @@ func filesOf(all []*File) (files []*scratch.File) {
 func (t *Files) Keep() error {
 	k := &t.keep
 	k.once.Do(func() {
-		if k.err = t.keepAll(); k.err == nil {
+		if k.err = k.all(&t.o, t.Left()); k.err == nil {
 			k.err = t.scratch.End()
 		}
 	})
 	return k.err
 }
 
-func (t *Files) keepAll() error {
-	left := t.Left()
+// all keeps the files that are left.
+func (k *keeping) all(o *Options, left []*File) error {
 	if len(left) == 0 {
 		return nil
 	}
-	t.o.Log.Warn("files that are not arrays are not in the store; they are kept in a folder", "folder", t.keep.folder, "files", len(left))
-	failed, err := t.keepIn(t.keep.folder, left)
+	o.Log.Warn("files that are not arrays are not in the store; they are kept in a folder", "folder", k.folder, "files", len(left))
+	failed, err := o.keepIn(k.folder, left)
 	if err == nil {
 		return nil
 	}
-	t.o.Log.Error("files that are not arrays cannot all be kept in that folder; the others go to the scratch folder",
-		"folder", t.keep.folder, "files", len(failed), "scratch", t.keep.otherwise, "err", err)
-	why := fmt.Errorf("%d files that are not arrays cannot be kept in %s: %w", len(failed), t.keep.folder, err)
-	lost, err := t.keepIn(t.keep.otherwise, failed)
+	o.Log.Error("files that are not arrays cannot all be kept in that folder; the others go to the scratch folder",
+		"folder", k.folder, "files", len(failed), "scratch", k.otherwise, "err", err)
+	why := fmt.Errorf("%d files that are not arrays cannot be kept in %s: %w", len(failed), k.folder, err)
+	lost, err := o.keepIn(k.otherwise, failed)
 	if err == nil {
-		return fmt.Errorf("%w; they are kept in %s", why, t.keep.otherwise)
+		return fmt.Errorf("%w; they are kept in %s", why, k.otherwise)
 	}
 	for _, x := range lost {
-		t.o.Log.Error("a file that is not an array is lost", "file", x.Shown(), "bytes", x.Size(), "err", err)
+		o.Log.Error("a file that is not an array is lost", "file", x.Shown(), "bytes", x.Size(), "err", err)
 	}
 	return fmt.Errorf("%w; %d of them are lost: %w", why, len(lost), err)
 }
 
 // keepIn keeps files in a folder, under their paths in the mount. It returns those that it cannot
 // keep, and why.
-func (t *Files) keepIn(folder string, all []*File) (failed []*File, err error) {
+func (o *Options) keepIn(folder string, all []*File) (failed []*File, err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return all, err
 	}
-	if err := t.writeNote(folder, all); err != nil {
+	if err := o.writeNote(folder, all); err != nil {
 		return all, err
 	}
 	var errs []error
@@ -142,7 +142,7 @@ func (t *Files) keepIn(folder string, all []*File) (failed []*File, err error) {
 			continue
 		}
 		if i < mostNamed {
-			t.o.Log.Warn("kept a file that is not an array", "file", x.Shown(), "bytes", x.Size(), "as", path)
+			o.Log.Warn("kept a file that is not an array", "file", x.Shown(), "bytes", x.Size(), "as", path)
 		}
 	}
 	if len(failed) == len(all) {
@@ -189,9 +189,9 @@ type keptFile struct {
 }
 
 // noteText returns the note of a folder.
-func (t *Files) noteText(all []*File, ended time.Time) []byte {
+func (o *Options) noteText(all []*File, ended time.Time) []byte {
 	n := note{"files that programs wrote in a mount of zarrfs and that are not arrays",
-		t.o.Of.Store, t.o.Of.Mount, t.o.Of.Since, ended, nil}
+		o.Of.Store, o.Of.Mount, o.Of.Since, ended, nil}
 	for _, x := range all {
 		n.Files = append(n.Files, keptFile{x.Shown(), x.Size()})
 	}
@@ -203,12 +203,12 @@ func (t *Files) noteText(all []*File, ended time.Time) []byte {
 }
 
 // writeNote writes the note of a folder into it.
-func (t *Files) writeNote(folder string, all []*File) error {
+func (o *Options) writeNote(folder string, all []*File) error {
 	name := scratch.NoteName
 	for slices.ContainsFunc(all, func(x *File) bool { return x.Shown() == name }) {
 		name = "_" + name
 	}
-	return os.WriteFile(filepath.Join(folder, name), t.noteText(all, time.Now()), 0o600)
+	return os.WriteFile(filepath.Join(folder, name), o.noteText(all, time.Now()), 0o600)
 }
 
 // Left are files that a killed mount has left in the scratch folder: those that are not arrays,

@@ -27,18 +27,9 @@ import (
 type Array struct {
 	table *Arrays
 
-	// appending is held from the moment at which the array's end is looked up until bytes are
-	// written there. It comes before all other locks.
-	appending sync.Mutex
-	npy       npyFile
-	row       openRow
-
-	// ending is held while the rest that the last writer has left is dropped, and while its header
-	// of a .npy ends. A program that opens the file then waits. Otherwise what it writes might be
-	// taken for that rest, because a file is released some time after its close.
-	ending sync.Mutex
-
-	filling sync.Mutex // held while derived files are written from their beginning
+	turns
+	npy npyFile
+	row openRow
 
 	mu    sync.Mutex
 	at    string            // the array's path
@@ -58,6 +49,20 @@ type Array struct {
 
 	// The files whose pages were written since the others were told.
 	pagedBy map[coherence.File]struct{}
+}
+
+// turns keep apart what programs do to an array at the same time.
+type turns struct {
+	// appending is held from the moment at which the array's end is looked up until bytes are
+	// written there. It comes before all other locks.
+	appending sync.Mutex
+
+	// ending is held while the rest that the last writer has left is dropped, and while its header
+	// of a .npy ends. A program that opens the file then waits. Otherwise what it writes might be
+	// taken for that rest, because a file is released some time after its close.
+	ending sync.Mutex
+
+	filling sync.Mutex // held while derived files are written from their beginning
 }
 
 // Mount is the mount whose arrays are written to.
