@@ -1,0 +1,123 @@
+package listing
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/fs/alias"
+	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/identity"
+	"github.com/zarrfs/zarrfs/fs/known"
+	"github.com/zarrfs/zarrfs/fs/resolve"
+	"github.com/zarrfs/zarrfs/fs/stat"
+	"github.com/zarrfs/zarrfs/fs/transient"
+	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+)
+
+const (
+	groupDoc = `{"zarr_format": 3, "node_type": "group"}`
+	arrayDoc = `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16",
+ "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
+ "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+ "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`
+)
+
+// TestEntries lists an array beside a group that has the name of its .npy, and a file that the store
+// does not have. A view that was removed is not there.
+func TestEntries(t *testing.T) {
+	m := mountOf(t)
+	if _, err := m.Transients.Make(func() string { return "" }, "notes.tmp"); err != nil {
+		t.Fatal(err)
+	}
+	m.Unlinked.Add("a", view.Plain(), 0)
+	for _, tc := range []struct {
+		bare bool
+		want string
+	}{
+		{false, "a%.npy a.json a.npy/ notes.tmp zarr.json"},
+		{true, "a%.npy a.json a.npy/ notes.tmp"},
+	} {
+		l := New(m, func() string { return "" }, tc.bare)
+		got := rest(t, l)
+		l.End()
+		slices.Sort(got)
+		if s := strings.Join(got, " "); s != tc.want {
+			t.Errorf("bare is %v: %s, expected %s", tc.bare, s, tc.want)
+		}
+	}
+}
+
+// TestBack goes back to each entry. What follows is what followed before.
+func TestBack(t *testing.T) {
+	l := New(mountOf(t), func() string { return "" }, false)
+	defer l.End()
+	if l.HasBegun() {
+		t.Error("it has begun before the first entry")
+	}
+	all := rest(t, l)
+	for i := range all {
+		at := uint64(i) + 2 // "." and ".." come first
+		l.Back(at)
+		for l.Pos() < at {
+			l.Next()
+		}
+		if got := rest(t, l); !slices.Equal(got, all[i:]) {
+			t.Errorf("from %d: %q, expected %q", i, got, all[i:])
+		}
+	}
+	l.Back(0)
+	if l.HasBegun() {
+		t.Error("it does not list again")
+	}
+}
+
+// rest returns the names that are still to come, folders with a "/".
+func rest(t *testing.T, l *Listing) (names []string) {
+	t.Helper()
+	for {
+		e, ok, errno := l.Next()
+		switch {
+		case errno != 0:
+			t.Fatal(errno)
+		case !ok:
+			return names
+		case e.Self:
+			continue
+		}
+		if mode, _ := e.Inode(); mode == syscall.S_IFDIR {
+			e.Name += "/"
+		}
+		names = append(names, e.Name)
+	}
+}
+
+// mountOf returns a mount of a store that has an array "a" and a group "a.npy".
+func mountOf(t *testing.T) *Mount {
+	t.Helper()
+	ctx := t.Context()
+	s := store.New(memstore.New(), "test")
+	for key, text := range map[string]string{
+		"zarr.json": groupDoc, "a/zarr.json": arrayDoc, "a.npy/zarr.json": groupDoc} {
+		if err := s.Put(ctx, key, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := zarrcore.Open(ctx, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	states := new(known.States)
+	m := &Mount{Ctx: ctx, H: h, Errors: new(errno.Log),
+		Unlinked: alias.NewUnlinked(states.Unlinked(), func(string) string { return "" })}
+	cache := stat.NewCache(ctx, h, s, m.Errors, states.Stat())
+	m.Names = resolve.New(ctx, h, resolve.Options{Name: "test"}, cache, m.Unlinked)
+	o := transient.Options{Scratch: t.TempDir(), Ended: func(identity.Key) {}}
+	m.Transients = transient.New(ctx, o, states.Transients())
+	return m
+}
