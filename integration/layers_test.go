@@ -116,11 +116,11 @@ var layers = map[string]int{
 	"fs/statusfile":                  15,
 	"fs/replacing":                   17,
 	"fs/renaming":                    18,
-	"fs":                             20,
-	"cmd/zarrfs":                     21,
-	"integration":                    22,
-	"integration/demo":               22,
-	"integration/measures":           22,
+	"fs":                             19,
+	"cmd/zarrfs":                     20,
+	"integration":                    21,
+	"integration/demo":               21,
+	"integration/measures":           21,
 	"integration/wan":                15,
 }
 
