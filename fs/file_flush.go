@@ -29,7 +29,7 @@ func (h *writer) Flush(ctx context.Context) syscall.Errno {
 
 // empty makes the array as empty as its file is, which the program means to be so.
 func (h *writer) empty(ctx context.Context) error {
-	if h.Of.IsEmptied(h.View) {
+	if h.IsEmptied() {
 		return view.ErrEmpty(h.View)
 	}
 	return h.begin(ctx)

@@ -42,7 +42,7 @@ func (n opening) openNewborn(v view.ArrayView) gofuse.FileHandle {
 	n.use().writers.Add(1)
 	f.count.Opens.Add(1)
 	f.count.OpenWrite.Add(1)
-	h := newHandle(n.fileNode, w.Unborn(v))
+	h := newHandle(n.fileNode, writing.Unborn(w, v))
 	h.direct = true
 	return &newborn{&writer{h, writing.NewHandle(w, v, n.fileNode, by)}, x}
 }

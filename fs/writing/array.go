@@ -28,8 +28,9 @@ type Array struct {
 	table *Arrays
 
 	turns
-	npy npyFile
-	row openRow
+	npy    npyFile
+	row    openRow
+	others others
 
 	mu    sync.Mutex
 	at    string            // the array's path
@@ -43,12 +44,7 @@ type Array struct {
 	ended    atomic.Bool     // the array is not there any more
 	compared compare.Running // files that programs believe to write
 
-	unfollowed atomic.Bool // the materialised files are not as the array is; see follow
-
 	npyEnds bool // the last handle of the .npy is closed, and what it has made of it is to end
-
-	// The files whose pages were written since the others were told.
-	pagedBy map[coherence.File]struct{}
 }
 
 // turns keep apart what programs do to an array at the same time.
@@ -117,7 +113,7 @@ func (t *Arrays) FindAt(where func() string) (w *Array) {
 	t.Stat.Forget(found.Path()) // it may have been stored by itself
 	t.states.Follow(where, func(p *Part) {
 		if p.It == found && found.over() {
-			p.short = found.short()
+			p.short = found.npy.short(found.Live())
 			p.It = nil
 		}
 		w = p.It
@@ -150,11 +146,17 @@ func (t *Arrays) count(where func() string, arr *zarrcore.Array, v view.ArrayVie
 		if p.It == nil || p.It.isOfOther(arr) {
 			p.It = &Array{table: t, at: where(), opens: make(map[view.View]int),
 				npy: npyFile{view: view.Headed()}, row: openRow{by: make(map[*Handle]rowShare)}}
-			p.It.resume(p.short, size, changed)
+			p.It.row.of, p.It.others.of = p.It, p.It
+			p.It.npy.resume(p.short, size, changed)
 			p.short = shortFile{}
 		}
 		w = p.It
-		w.opened(arr, v)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if arr != nil {
+			w.arr = arr
+		}
+		w.opens[v]++
 	})
 	return w
 }
@@ -165,16 +167,6 @@ func (w *Array) isOfOther(arr *zarrcore.Array) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.arr != nil && arr != nil && w.arr.IsOtherThan(arr)
-}
-
-// opened counts a writable handle of a view of the array, which is arr if that is not nil.
-func (w *Array) opened(arr *zarrcore.Array, v view.ArrayView) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if arr != nil {
-		w.arr = arr
-	}
-	w.opens[v]++
 }
 
 // Moved notes that the array has another path.
@@ -230,11 +222,16 @@ func (w *Array) Close(v view.ArrayView) {
 func (w *Array) endNpy() {
 	w.ending.Lock()
 	defer w.ending.Unlock()
-	defer w.npyEnded()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.npyEnds = false
+	}()
 	if w.OpensOf(w.npy.view) > 0 {
 		return
 	}
-	before := w.extent(w.npy.view)
+	npy := viewFile{w, w.npy.view}
+	before := npy.extent()
 	c := w.npy.come.Came()
 	if c.Header < c.Reach && c.Reach < c.Whole {
 		name := w.Path() + "." + w.npy.view.Name()
@@ -246,10 +243,10 @@ func (w *Array) endNpy() {
 		w.table.Kernel.Resized(w.Path(), nil)
 	}
 	if c.GoesOn() {
-		w.npy.come.Resume(c.Behind(w.extent(w.npy.view).Head))
+		w.npy.come.Resume(c.Behind(npy.extent().Head))
 	}
-	if w.extent(w.npy.view) != before { // readers see all of it
-		w.changed(nil, w.npy.view, before, view.Everything)
+	if npy.extent() != before { // readers see all of it
+		w.others.changed(nil, npy, before, view.Everything)
 	}
 }
 
@@ -284,13 +281,6 @@ func (w *Array) OpensOf(v view.View) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.opens[v]
-}
-
-// npyEnded notes that what the last handle of the .npy had made of it has ended.
-func (w *Array) npyEnded() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.npyEnds = false
 }
 
 // over reports whether the array is neither open for writing nor has anything that is not stored.
@@ -335,20 +325,7 @@ func (w *Array) Size(v view.View) (int64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	return int64(len(head)) + w.shown(arr, data), true
-}
-
-// shown returns how many bytes of the array the files have that show data, which is the array or
-// has its axes reversed. Files in another order than the .npy that is being written have none.
-func (w *Array) shown(arr, data *zarrcore.Array) int64 {
-	n, ok := w.npy.come.Shown()
-	switch {
-	case !ok || data.IsSlice():
-		return data.Size()
-	case w.npy.reverses(arr) != (data != arr):
-		return 0
-	}
-	return min(n, data.Size())
+	return int64(len(head)) + w.npy.shown(arr, data), true
 }
 
 // Awaiting returns what was written to the view's file if its header is awaited, otherwise nil.

@@ -19,8 +19,7 @@ import (
 
 // derived is one file of a derived view, as the programs see it that write to it.
 type derived struct {
-	w    *Array
-	v    view.ArrayView
+	viewFile
 	head []byte
 	data interface {
 		Size() int64
@@ -29,10 +28,10 @@ type derived struct {
 	}
 }
 
-// derivedOf returns the file of a derived view.
-func (w *Array) derivedOf(v view.ArrayView) (derived, error) {
-	head, data, err := v.Parts(w.Live())
-	return derived{w, v, head, data}, err
+// derived returns the file of a derived view.
+func (w viewFile) derived() (derived, error) {
+	head, data, err := w.v.Parts(w.Live())
+	return derived{w, head, data}, err
 }
 
 func (d derived) size() int64 { return int64(len(d.head)) + d.data.Size() }
@@ -41,10 +40,10 @@ func (d derived) size() int64 { return int64(len(d.head)) + d.data.Size() }
 func (d derived) setSize(ctx context.Context, size int64) error {
 	switch size {
 	case 0:
-		d.w.beginsAnew(d.v)
+		d.beginsAnew()
 		return nil
 	case d.size():
-		defer d.w.oneByOne(d.v)()
+		defer d.oneByOne()()
 		return d.skip(ctx, size)
 	}
 	return d.keepsSize(size)
@@ -56,7 +55,7 @@ func (d derived) writeAt(ctx context.Context, p []byte, off int64) error {
 	if end > d.size() {
 		return d.keepsSize(end)
 	}
-	defer d.w.oneByOne(d.v)()
+	defer d.oneByOne()()
 	p, at, err := BehindHeader(d.v, d.head, p, off)
 	if err == nil {
 		err = d.skip(ctx, off)
@@ -65,7 +64,7 @@ func (d derived) writeAt(ctx context.Context, p []byte, off int64) error {
 		_, err = d.data.WriteAt(ctx, p, at)
 	}
 	if err == nil {
-		d.w.reachesAnew(d.v, end)
+		d.reachesAnew(end)
 	}
 	return err
 }
@@ -73,7 +72,7 @@ func (d derived) writeAt(ctx context.Context, p []byte, off int64) error {
 // skip makes zero what a program leaves out before off that writes all of the file.
 func (d derived) skip(ctx context.Context, off int64) error {
 	head := int64(len(d.head))
-	from, isAnew := d.w.reachesAnew(d.v, off)
+	from, isAnew := d.reachesAnew(off)
 	if from = max(from, head); !isAnew || from >= off {
 		return nil
 	}
@@ -106,21 +105,21 @@ type rewritten struct {
 }
 
 // beginsAnew notes that a program is about to write all of a derived view's file.
-func (w *Array) beginsAnew(v view.View) {
+func (w viewFile) beginsAnew() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.anew == nil {
 		w.anew = make(map[view.View]rewritten)
 	}
-	w.anew[v] = rewritten{}
+	w.anew[w.v] = rewritten{}
 }
 
 // oneByOne waits until no other request writes to a derived file that is written from its
 // beginning. Otherwise what one makes zero could have come by the other meanwhile. The next one
 // waits until end is called.
-func (w *Array) oneByOne(v view.View) (end func()) {
+func (w viewFile) oneByOne() (end func()) {
 	w.mu.Lock()
-	_, isAnew := w.anew[v]
+	_, isAnew := w.anew[w.v]
 	w.mu.Unlock()
 	if !isAnew {
 		return func() {}
@@ -131,19 +130,20 @@ func (w *Array) oneByOne(v view.View) (end func()) {
 
 // reachesAnew notes that such a file is written up to end, and returns up to where it was. It
 // reports whether there is such a program.
-func (w *Array) reachesAnew(v view.View, end int64) (was int64, isAnew bool) {
+func (w viewFile) reachesAnew(end int64) (was int64, isAnew bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f, isAnew := w.anew[v]
+	f, isAnew := w.anew[w.v]
 	if was = f.reach; isAnew && end > was {
 		f.reach = end
-		w.anew[v] = f
+		w.anew[w.v] = f
 	}
 	return was, isAnew
 }
 
-// writtenAnewBy notes that such a file was written up to end by h.
-func (w *Array) writtenAnewBy(h *Handle, end int64) {
+// writtenAnew notes that such a file was written up to end by h.
+func (h *Handle) writtenAnew(end int64) {
+	w := h.Of
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if f, isAnew := w.anew[h.View]; isAnew && end >= f.reach {
@@ -152,9 +152,10 @@ func (w *Array) writtenAnewBy(h *Handle, end int64) {
 	}
 }
 
-// leftBy returns up to where such a file was written by h, or that nobody has written to it, whose
-// only handle is h. Otherwise it reports false.
-func (w *Array) leftBy(h *Handle) (reach int64, ok bool) {
+// left returns up to where such a file was written by h, or that nobody has written to it, whose only
+// handle is h. Otherwise it reports false.
+func (h *Handle) left() (reach int64, ok bool) {
+	w := h.Of
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f, isAnew := w.anew[h.View]

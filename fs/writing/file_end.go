@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/input"
-	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -76,20 +75,21 @@ func (e *ender) isBy(h *Handle, owner uint64) bool {
 	return e.h == h && e.owner == owner
 }
 
-// isLeftTo reports whether what is missing of a .npy is to come by another handle than h. Another
-// program has written its end, or truncated it after this one had begun, and is about to write it.
-func (w *Array) isLeftTo(h *Handle, v view.View) bool {
-	return w.npy.ender.isOther(h) || w.npy.ender.isCut(h) && w.OpensOf(v) > 1
+// isLeftTo reports whether what is missing of a .npy, which has so many handles, is to come by
+// another one than h. Another program has written its end, or truncated it after this one had begun,
+// and is about to write it.
+func (e *ender) isLeftTo(h *Handle, opens int) bool {
+	return e.isOther(h) || e.isCut(h) && opens > 1
 }
 
 // come returns up to where a .npy has come. If it is rewritten, that may be less than its size.
-func (w *Array) come(v view.View) int64 {
-	if w.Awaiting(v) == nil {
+func (w viewFile) come() int64 {
+	if w.Awaiting(w.v) == nil {
 		if end := w.npy.come.End(); end > 0 {
 			return end
 		}
 	}
-	size, _ := w.Size(v)
+	size, _ := w.Size(w.v)
 	return size
 }
 
@@ -104,13 +104,13 @@ type shortFile struct {
 // isEmpty reports whether there is none.
 func (f *shortFile) isEmpty() bool { return *f == shortFile{} }
 
-// short returns what has come of the array's .npy, if it is not whole. All of that is stored.
-func (w *Array) short() shortFile {
-	came := w.npy.come.Came()
+// short returns what has come of the file, if it is not whole. All of that is stored in the array.
+func (f *npyFile) short(arr *zarrcore.Array) shortFile {
+	came := f.come.Came()
 	if !came.GoesOn() {
 		return shortFile{}
 	}
-	return shortFile{came, w.Live().Size(), time.Now()}
+	return shortFile{came, arr.Size(), time.Now()}
 }
 
 // sizeOf returns the size of an array in bytes, and when it was last changed, as far as is known.
@@ -121,9 +121,9 @@ func sizeOf(arr *zarrcore.Array) (size int64, changed time.Time) {
 	return arr.Live().Size(), arr.Live().ModTime()
 }
 
-// resume notes that programs write to the array again, whose size and time are these.
-func (w *Array) resume(f shortFile, size int64, changed time.Time) {
-	if !f.isEmpty() && f.size == size && !changed.After(f.at) {
-		w.npy.come.Resume(f.came)
+// resume notes that programs write again to the array, whose size and time are these.
+func (f *npyFile) resume(was shortFile, size int64, changed time.Time) {
+	if !was.isEmpty() && was.size == size && !changed.After(was.at) {
+		f.come.Resume(was.came)
 	}
 }

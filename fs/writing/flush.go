@@ -12,26 +12,14 @@ import (
 // nil if it has none. If durable is set, it survives a power cut.
 func (w *Array) Flush(ctx context.Context, v view.View, by *Handle, durable bool) error {
 	var errs []error
-	if view.IsHeaded(v) && !w.isLeftTo(by, v) {
+	if view.IsHeaded(v) && !w.npy.ender.isLeftTo(by, w.OpensOf(v)) {
 		errs = append(errs, w.npy.settle(ctx, w))
 	}
 	if arr := w.Live(); arr != nil {
-		errs = append(errs, w.flushArray(ctx, arr, by, durable))
+		errs = append(errs, w.row.flush(ctx, arr, by, durable))
 		w.table.Stat.ForgetAll(w.Path())
 	}
 	return errors.Join(errs...)
-}
-
-// flushArray stores what was written to the array. A last row that is not whole stays as long as
-// another handle may go on with it. So may a duplicate of the descriptor, unless durable is set.
-func (w *Array) flushArray(
-	ctx context.Context, arr *zarrcore.Array, by *Handle, durable bool,
-) error {
-	err := arr.Save(ctx, durable)
-	if !errors.Is(err, zarrcore.ErrFraction) {
-		return err
-	}
-	return w.endFlush(ctx, arr, by, durable, err)
 }
 
 // Sync makes durable what the handle by wrote with O_SYNC, which may be a piece of a row, or of a
@@ -42,7 +30,7 @@ func (w *Array) Sync(ctx context.Context, by *Handle) error {
 		return nil
 	}
 	err := arr.Save(ctx, true)
-	if errors.Is(err, zarrcore.ErrFraction) && w.isInRow(by) {
+	if errors.Is(err, zarrcore.ErrFraction) && w.row.has(by) {
 		return nil
 	}
 	return ExceptOpenRow(arr, err)
@@ -61,15 +49,13 @@ func (w *Array) Unsaved() (bytes int64, err error) {
 // all of it. A FLUSH does not do so, since NumPy's tofile closes a duplicate of the file after each
 // piece.
 func (w *Array) Settle() {
-	before := w.extent(w.npy.view)
+	npy := viewFile{w, w.npy.view}
+	before := npy.extent()
 	w.npy.come.Settle()
-	if w.extent(w.npy.view) != before {
-		w.changed(nil, w.npy.view, before, view.Everything)
+	if npy.extent() != before {
+		w.others.changed(nil, npy, before, view.Everything)
 	}
 }
 
-// IsEmptied reports whether the .npy file of an array that is there is empty.
-func (w *Array) IsEmptied(v view.View) bool {
-	in := w.Awaiting(v)
-	return in != nil && in.Size() == 0 && w.Live() != nil
-}
+// TellPaged updates each file with what was written by pages of another.
+func (w *Array) TellPaged() { w.others.tellPaged() }

@@ -18,13 +18,13 @@ var zeros [1 << 20]byte
 
 // copied returns up to where a view's file has what a program has copied to it. It also reports
 // whether the bytes behind that must become zero where nothing is written to them.
-func (w *Array) copied(ctx context.Context, v view.ArrayView) (end int64, sparse bool) {
+func (w viewFile) copied(ctx context.Context) (end int64, sparse bool) {
 	arr := w.Live()
 	if arr == nil || len(bytes.Trim(arr.Meta().Fill, "\x00")) == 0 {
 		return 0, false
 	}
-	end, known := w.Size(v)
-	if view.IsHeaded(v) {
+	end, known := w.Size(w.v)
+	if view.IsHeaded(w.v) {
 		end = w.npy.come.End()
 		known = end > 0
 	}
@@ -32,10 +32,10 @@ func (w *Array) copied(ctx context.Context, v view.ArrayView) (end int64, sparse
 }
 
 // fillGap makes bytes [from, to) of a view's file zero.
-func (w *Array) fillGap(n coherence.File, v view.ArrayView, from, to int64) error {
+func (w viewFile) fillGap(n coherence.File, from, to int64) error {
 	for at := from; at < to; at += int64(len(zeros)) {
 		p := zeros[:min(int64(len(zeros)), to-at)]
-		if _, err := w.Put(w.table.Ctx, n, v, p, at, AtOffset); err != nil {
+		if _, err := w.Put(w.table.Ctx, n, w.v, p, at, AtOffset); err != nil {
 			return err
 		}
 	}

@@ -42,6 +42,15 @@ func NewHandle(
 	return h
 }
 
+// shown returns the file as its array shows it.
+func (h *Handle) shown() viewFile { return viewFile{h.Of, h.View} }
+
+// IsEmptied reports whether the handle is of a .npy file that is empty, of an array that is there.
+func (h *Handle) IsEmptied() bool {
+	in := h.Of.Awaiting(h.View)
+	return in != nil && in.Size() == 0 && h.Of.Live() != nil
+}
+
 // Comparing returns the comparison that the program makes by h; nil: it writes.
 func (h *Handle) Comparing() *compare.Comparison {
 	if !h.opener.Mover {
@@ -58,8 +67,8 @@ func (h *Handle) Put(ctx context.Context, p []byte, off int64, kind How, owner u
 		return err
 	}
 	at := off
-	w.writeBegins(h)
-	defer func() { w.writeEnds(h, at, len(p)) }()
+	w.row.begins(h)
+	defer func() { w.row.ends(h, at, len(p)) }()
 	if view.IsHeaded(h.View) {
 		w.npy.ender.begins(h, off)
 	}
@@ -68,7 +77,7 @@ func (h *Handle) Put(ctx context.Context, p []byte, off int64, kind How, owner u
 	at, err := w.Put(ctx, h.file, h.View, p, off, kind)
 	h.endsAt(off+int64(len(p)), kind, owner) // the array may have been truncated since
 	if err == nil {
-		w.writtenAnewBy(h, off+int64(len(p)))
+		h.writtenAnew(off + int64(len(p)))
 	}
 	return err
 }
@@ -79,22 +88,22 @@ func (h *Handle) Skips(ctx context.Context, off int64) error {
 	if reach := h.Of.npy.come.End(); !ok || off <= size && (reach == 0 || off <= reach) {
 		return nil
 	}
-	from, sparse := h.Of.copied(ctx, h.View)
+	from, sparse := h.shown().copied(ctx)
 	if !sparse {
 		return nil
 	}
-	return h.Of.fillGap(h.file, h.View, from, off)
+	return h.shown().fillGap(h.file, from, off)
 }
 
 // CutShort returns an error if a program closes a derived file that it writes from its beginning,
 // and has not come to the end. What it has left out becomes zero. If no byte of the array has come,
 // the array stays as it is.
 func (h *Handle) CutShort() error {
-	reach, ok := h.Of.leftBy(h)
+	reach, ok := h.left()
 	if !ok {
 		return nil
 	}
-	file, err := h.Of.derivedOf(h.View)
+	file, err := h.shown().derived()
 	if err != nil {
 		return err
 	}
@@ -113,12 +122,12 @@ func (h *Handle) CutShort() error {
 
 // Store stores what was written. If durable is set, it survives a power cut.
 func (h *Handle) Store(durable bool) error {
-	w := h.Of
+	w, f := h.Of, h.shown()
 	w.TellPaged()
-	before := w.extent(h.View)
+	before := f.extent()
 	err := w.Flush(w.table.Ctx, h.View, h, durable)
 	// A header that was taken, or rows that were dropped, change the size.
-	w.changed(nil, h.View, before, view.Stretch{})
+	w.others.changed(nil, f, before, view.Stretch{})
 	return err
 }
 
@@ -128,7 +137,7 @@ func (h *Handle) Store(durable bool) error {
 func (h *Handle) CheckWhole(owner uint64) error {
 	npy := &h.Of.npy
 	came := npy.come.Came()
-	copied := h.By.Mover && !h.Of.isLeftTo(h, h.View)
+	copied := h.By.Mover && !npy.ender.isLeftTo(h, h.Of.OpensOf(h.View))
 	if !copied && !(came.IsShort() && npy.ender.isBy(h, owner)) {
 		return nil
 	}
@@ -140,7 +149,7 @@ func (h *Handle) CheckWhole(owner uint64) error {
 func (h *Handle) Closes() (emptied bool) {
 	h.Of.row.closed(h)
 	h.Of.npy.ender.closed(h)
-	return h.Of.npy.cut.Load() && h.Of.IsEmptied(h.View)
+	return h.Of.npy.cut.Load() && h.IsEmptied()
 }
 
 // Extend makes the file at least size bytes large, unless its size is to be kept.
@@ -148,23 +157,23 @@ func (h *Handle) Extend(size int64, keep bool) error {
 	if now, _ := h.Of.Size(h.View); keep || size <= now {
 		return nil
 	}
-	return h.Of.resize(h.Of.table.Ctx, h.file, h.View, size)
+	return h.shown().resize(h.Of.table.Ctx, h.file, size)
 }
 
 // Clear makes n bytes at byte off of the file zeros, as far as the file has them.
 func (h *Handle) Clear(off, n int64) error {
-	w := h.Of
-	before := w.extent(h.View)
+	w, f := h.Of, h.shown()
+	before := f.extent()
 	s := before.Stretch(off, n)
-	w.dropPages(s, func(n coherence.File) bool { return n != h.file && n.IsWritten() })
-	err := w.clear(w.table.Ctx, h.View, off, n)
-	w.changed(h.file, h.View, before, s)
+	w.others.drop(s, func(n coherence.File) bool { return n != h.file && n.IsWritten() })
+	err := f.clear(w.table.Ctx, off, n)
+	w.others.changed(h.file, f, before, s)
 	return err
 }
 
 // endsAt notes that a program writes up to end, if the .npy has not come further.
 func (h *Handle) endsAt(end int64, kind How, owner uint64) {
-	if !view.IsHeaded(h.View) || kind == AtOffset && end < h.Of.come(h.View) {
+	if !view.IsHeaded(h.View) || kind == AtOffset && end < h.shown().come() {
 		return
 	}
 	h.Of.npy.ender.set(h, owner)

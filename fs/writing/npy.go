@@ -112,6 +112,19 @@ func (f *npyFile) reverses(arr *zarrcore.Array) bool {
 	return err == nil && data != arr
 }
 
+// shown returns how many bytes of the array the files have that show data, which is the array or
+// has its axes reversed. Files in another order than the file while it is being written have none.
+func (f *npyFile) shown(arr, data *zarrcore.Array) int64 {
+	n, ok := f.come.Shown()
+	switch {
+	case !ok || data.IsSlice():
+		return data.Size()
+	case f.reverses(arr) != (data != arr):
+		return 0
+	}
+	return min(n, data.Size())
+}
+
 // write writes p at off of the file, by the header that its writers have.
 func (f *npyFile) write(ctx context.Context, w *Array, p []byte, off int64) error {
 	f.order.Lock()

@@ -11,6 +11,8 @@ import (
 // openRow is an array's last row while it is not whole, with the handles that have written into it.
 // Each of these is told that the row is not whole, because the others may never go on.
 type openRow struct {
+	of *Array
+
 	// mu is held while the row is dropped, so that no write begins meanwhile.
 	mu sync.Mutex
 	by map[*Handle]rowShare
@@ -23,43 +25,43 @@ type rowShare struct {
 	at      int64 // in bytes of the array
 }
 
-// writeBegins notes that h is about to write. Until writeEnds, others do not drop the open row.
-func (w *Array) writeBegins(h *Handle) {
-	w.row.mu.Lock()
-	defer w.row.mu.Unlock()
-	w.rowEnds()
-	s := w.row.by[h]
+// begins notes that h is about to write. Until it ends, others do not drop the open row.
+func (r *openRow) begins(h *Handle) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bounds()
+	s := r.by[h]
 	s.writes++
-	w.row.by[h] = s
+	r.by[h] = s
 }
 
-// writeEnds notes that h has written n bytes at off of its file.
-func (w *Array) writeEnds(h *Handle, off int64, n int) {
-	w.row.mu.Lock()
-	defer w.row.mu.Unlock()
-	s := w.row.by[h]
+// ends notes that h has written n bytes at off of its file.
+func (r *openRow) ends(h *Handle, off int64, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.by[h]
 	s.writes--
-	w.row.by[h] = s
-	at, size := w.rowEnds()
-	off -= w.extent(h.View).Head
+	r.by[h] = s
+	at, size := r.bounds()
+	off -= h.shown().extent().Head
 	if at < size && off < size && off+int64(n) > at {
 		s.written, s.at = true, at
-		w.row.by[h] = s
+		r.by[h] = s
 	}
 }
 
-// rowEnds returns where the open row begins, and the array's size. If both are the same, no row is
-// open, and nobody has written into the next one. The caller holds row.mu.
-func (w *Array) rowEnds() (at, size int64) {
-	if arr := w.Live(); arr != nil && len(arr.Meta().Shape) > 0 { // without axes it cannot grow
+// bounds returns where the open row begins, and the array's size. If both are the same, no row is
+// open, and nobody has written into the next one. The caller holds mu.
+func (r *openRow) bounds() (at, size int64) {
+	if arr := r.of.Live(); arr != nil && len(arr.Meta().Shape) > 0 { // without axes it cannot grow
 		size = arr.Size()
 		at = size - size%max(1, rowBytes(arr))
 	}
 	if at < size {
 		return at, size
 	}
-	for h, s := range w.row.by {
-		w.row.by[h] = rowShare{writes: s.writes}
+	for h, s := range r.by {
+		r.by[h] = rowShare{writes: s.writes}
 	}
 	return at, size
 }
@@ -85,15 +87,27 @@ func (r *openRow) writtenBy(h *Handle, at int64) (mine, others bool) {
 	return mine, others
 }
 
-// endFlush ends a flush that has left the last row open, which err tells. If durable is set, the
-// row is dropped, unless another handle may go on with it.
-func (w *Array) endFlush(
+// flush stores what was written to the array. A row that is not whole stays as long as another handle
+// may go on with it. So may a duplicate of the descriptor, unless durable is set.
+func (r *openRow) flush(
+	ctx context.Context, arr *zarrcore.Array, by *Handle, durable bool,
+) error {
+	err := arr.Save(ctx, durable)
+	if !errors.Is(err, zarrcore.ErrFraction) {
+		return err
+	}
+	return r.endFlush(ctx, arr, by, durable, err)
+}
+
+// endFlush ends a flush that has left the row open, which err tells. If durable is set, the row is
+// dropped, unless another handle may go on with it.
+func (r *openRow) endFlush(
 	ctx context.Context, arr *zarrcore.Array, by *Handle, durable bool, err error,
 ) error {
-	w.row.mu.Lock()
-	defer w.row.mu.Unlock()
-	at, size := w.rowEnds()
-	mine, others := w.row.writtenBy(by, at)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, size := r.bounds()
+	mine, others := r.writtenBy(by, at)
 	switch {
 	case at == size: // it became whole meanwhile
 		err = arr.Save(ctx, durable)
@@ -125,11 +139,11 @@ func Store(ctx context.Context, h *zarrcore.Hierarchy, path string, durable bool
 	return ExceptOpenRow(arr, arr.Save(ctx, durable))
 }
 
-// isInRow reports whether h has written into the open row.
-func (w *Array) isInRow(h *Handle) bool {
-	w.row.mu.Lock()
-	defer w.row.mu.Unlock()
-	at, _ := w.rowEnds()
-	mine, _ := w.row.writtenBy(h, at)
+// has reports whether h has written into the open row.
+func (r *openRow) has(h *Handle) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, _ := r.bounds()
+	mine, _ := r.writtenBy(h, at)
 	return mine
 }

@@ -18,19 +18,19 @@ import (
 )
 
 // setSize truncates or extends a view's file.
-func (w *Array) setSize(ctx context.Context, v view.ArrayView, size int64) error {
-	if view.IsHeaded(v) {
-		return w.npy.setSize(ctx, w, size)
+func (w viewFile) setSize(ctx context.Context, size int64) error {
+	if view.IsHeaded(w.v) {
+		return w.npy.setSize(ctx, w.Array, size)
 	}
 	w.npy.come.Settle()
-	if view.IsDerived(v) {
-		file, err := w.derivedOf(v)
+	if view.IsDerived(w.v) {
+		file, err := w.derived()
 		if err != nil {
 			return err
 		}
 		return file.setSize(ctx, size)
 	}
-	_, data, err := v.Parts(w.Live())
+	_, data, err := w.v.Parts(w.Live())
 	if err != nil {
 		return err
 	}
@@ -43,22 +43,22 @@ func (w *Array) setSize(ctx context.Context, v view.ArrayView, size int64) error
 
 // clear makes bytes [off, off+n) of a view's file zero, as far as it has them. The header stays as
 // it is.
-func (w *Array) clear(ctx context.Context, v view.ArrayView, off, n int64) error {
+func (w viewFile) clear(ctx context.Context, off, n int64) error {
 	w.Arrive(ctx)
 	arr := w.Live()
-	if arr == nil || w.Awaiting(v) != nil {
-		return fmt.Errorf("%w: the header of the .%s file is not complete", iofs.ErrInvalid, v.Name())
+	if arr == nil || w.Awaiting(w.v) != nil {
+		return fmt.Errorf("%w: the header of the .%s file is not complete", iofs.ErrInvalid, w.v.Name())
 	}
-	head, data, err := v.Parts(arr)
+	head, data, err := w.v.Parts(arr)
 	if err != nil {
 		return err
 	}
 	if off < int64(len(head)) {
 		kind := iofs.ErrInvalid
-		if view.IsDerived(v) {
+		if view.IsDerived(w.v) {
 			kind = syscall.EPERM // as for each other change of such a header
 		}
-		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", kind, v.Name())
+		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", kind, w.v.Name())
 	}
 	return data.Clear(ctx, off-int64(len(head)), n)
 }
@@ -70,7 +70,7 @@ func (w *Array) CreateAnew(ctx context.Context, n coherence.File, v view.ArrayVi
 		return w.Cut(ctx, n, v, 0)
 	}
 	if view.IsDerived(v) {
-		w.beginsAnew(v)
+		viewFile{w, v}.beginsAnew()
 		return nil
 	}
 	w.mu.Lock()
@@ -94,7 +94,7 @@ func (w *Array) Begin(ctx context.Context, n coherence.File, v view.ArrayView) e
 	if !w.Empty(v) {
 		return nil
 	}
-	err := w.resize(ctx, n, v, 0)
+	err := viewFile{w, v}.resize(ctx, n, 0)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil {
@@ -110,15 +110,15 @@ func (w *Array) ComparesNow(by program.Process, v view.View) (*compare.Compariso
 }
 
 // setComparedSize sets the size of a file that is compared. It reports whether the file is.
-func (w *Array) setComparedSize(req context.Context, v view.View, size int64) (bool, error) {
+func (w viewFile) setComparedSize(req context.Context, size int64) (bool, error) {
 	by := wire.Caller(req)
 	if !by.Mover || w.Live() == nil {
 		return false, nil
 	}
-	c := w.compared.Of(by, v)
+	c := w.compared.Of(by, w.v)
 	if c == nil && size == 0 {
 		var err error
-		if c, err = w.ComparesNow(by, v); err != nil {
+		if c, err = w.ComparesNow(by, w.v); err != nil {
 			return true, err
 		}
 	}
@@ -131,7 +131,8 @@ func (w *Array) setComparedSize(req context.Context, v view.View, size int64) (b
 // CopyCut is cut for the program that sent a request. A program that copies a sparse file ends the
 // copy by its size if the file ends in a hole.
 func (w *Array) CopyCut(req context.Context, n coherence.File, v view.ArrayView, size int64) error {
-	if compared, err := w.setComparedSize(req, v, size); compared {
+	f := viewFile{w, v}
+	if compared, err := f.setComparedSize(req, size); compared {
 		return err
 	}
 	ctx := w.table.Ctx
@@ -141,11 +142,11 @@ func (w *Array) CopyCut(req context.Context, n coherence.File, v view.ArrayView,
 		}
 	}
 	w.npy.cut.Store(view.IsHeaded(v) && size == 0)
-	from, sparse := w.copied(req, v)
+	from, sparse := f.copied(req)
 	if err := w.Cut(ctx, n, v, size); err != nil || !sparse {
 		return err
 	}
-	return w.fillGap(n, v, from, size)
+	return f.fillGap(n, from, size)
 }
 
 // Cut changes the size of a view's file. A .npy file that is truncated to nothing will be
@@ -168,5 +169,5 @@ func (w *Array) Cut(ctx context.Context, n coherence.File, v view.ArrayView, siz
 	if err := w.Begin(ctx, n, v); err != nil {
 		return err
 	}
-	return w.resize(ctx, n, v, size)
+	return viewFile{w, v}.resize(ctx, n, size)
 }

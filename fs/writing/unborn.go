@@ -10,7 +10,7 @@ import (
 )
 
 // Unborn returns the content of a file of an array that may not be there yet.
-func (w *Array) Unborn(v view.ArrayView) view.Content { return &unborn{view: v, of: w} }
+func Unborn(w *Array, v view.ArrayView) view.Content { return &unborn{view: v, of: w} }
 
 // unborn is the content of a file that has no array yet: nothing until there is one, and then what that
 // has.

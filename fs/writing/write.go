@@ -32,40 +32,46 @@ func HowOf(note wire.Note) How {
 	return AtOffset
 }
 
+// viewFile is the file of one view of an array.
+type viewFile struct {
+	*Array
+	v view.ArrayView
+}
+
 // write writes p at off of a view's file, or where kind tells. It returns where.
-func (w *Array) write(
-	ctx context.Context, v view.ArrayView, p []byte, off int64, kind How,
+func (w viewFile) write(
+	ctx context.Context, p []byte, off int64, kind How,
 ) (at int64, err error) {
 	switch kind {
 	case ByPage:
 		w.npy.come.Settle()
-		return off, w.accept(ctx, v, p, off)
+		return off, w.accept(ctx, p, off)
 	case AtEnd:
 		w.appending.Lock()
 		defer w.appending.Unlock()
-		at, inside := w.goesOnAt(v)
+		at, inside := w.goesOnAt()
 		if !inside {
-			return w.append(ctx, v, p)
+			return w.append(ctx, p)
 		}
 		off = at
 	}
-	return off, w.writeAt(ctx, v, p, off)
+	return off, w.writeAt(ctx, p, off)
 }
 
 // writeAt writes p at off of a view's file, which may be new.
-func (w *Array) writeAt(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
-	if view.IsHeaded(v) {
-		return w.npy.write(ctx, w, p, off)
+func (w viewFile) writeAt(ctx context.Context, p []byte, off int64) error {
+	if view.IsHeaded(w.v) {
+		return w.npy.write(ctx, w.Array, p, off)
 	}
 	w.npy.come.Settle()
-	if view.IsDerived(v) {
-		file, err := w.derivedOf(v)
+	if view.IsDerived(w.v) {
+		file, err := w.derived()
 		if err != nil {
 			return err
 		}
 		return file.writeAt(ctx, p, off)
 	}
-	_, data, err := v.Parts(w.Live())
+	_, data, err := w.v.Parts(w.Live())
 	if err == nil {
 		_, err = data.WriteAt(ctx, p, off)
 	}
@@ -74,11 +80,11 @@ func (w *Array) writeAt(ctx context.Context, v view.ArrayView, p []byte, off int
 
 // goesOnAt returns where a program that appends to a view's file goes on, if that is inside of the
 // array: the .npy has come up to there. The caller holds appending.
-func (w *Array) goesOnAt(v view.ArrayView) (at int64, inside bool) {
-	if in := w.Awaiting(v); in != nil {
+func (w viewFile) goesOnAt() (at int64, inside bool) {
+	if in := w.Awaiting(w.v); in != nil {
 		return in.Size(), true
 	}
-	if !view.IsHeaded(v) {
+	if !view.IsHeaded(w.v) {
 		return 0, false
 	}
 	return w.npy.come.Next()
@@ -86,34 +92,34 @@ func (w *Array) goesOnAt(v view.ArrayView) (at int64, inside bool) {
 
 // append writes p behind the array's last byte, and returns where that is. The caller holds
 // appending.
-func (w *Array) append(ctx context.Context, v view.ArrayView, p []byte) (at int64, err error) {
-	if view.IsDerived(v) {
-		file, err := w.derivedOf(v)
+func (w viewFile) append(ctx context.Context, p []byte) (at int64, err error) {
+	if view.IsDerived(w.v) {
+		file, err := w.derived()
 		return 0, cmp.Or(err, file.keepsSize(file.size()+int64(len(p))))
 	}
-	_, data, err := v.Parts(w.Live())
+	_, data, err := w.v.Parts(w.Live())
 	if err != nil {
 		return 0, err
 	}
 	at = data.Size()
-	if view.IsHeaded(v) {
+	if view.IsHeaded(w.v) {
 		_, err = input.OneArray{Array: data, Seam: &w.npy.seam}.WriteAt(ctx, p, at)
 	} else {
 		w.npy.come.Settle()
 		_, err = data.WriteAt(ctx, p, at)
 	}
-	return w.extent(v).Head + at, err
+	return w.extent().Head + at, err
 }
 
 // accept takes bytes of a dirty page. The header cannot be changed by a mapping, whose pages may be
 // older than it is; nor does the array grow: what lies behind its end was truncated while the page
 // waited.
-func (w *Array) accept(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
+func (w viewFile) accept(ctx context.Context, p []byte, off int64) error {
 	arr := w.Live()
 	if arr == nil {
 		return fmt.Errorf("%w: a page of a file without an array", iofs.ErrInvalid)
 	}
-	head, data, err := v.Parts(arr)
+	head, data, err := w.v.Parts(arr)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,9 @@ func atA() string { return "a" }
 
 var rawView = view.Named("raw").(view.ArrayView)
 
+// raw returns the .raw file of an array.
+func raw(w *Array) viewFile { return viewFile{w, rawView} }
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -63,7 +66,7 @@ func TestNextWriterKeepsItsRow(t *testing.T) {
 	f, arr := arrayToWrite(t, during(func(op storetest.Op) { inject(op) }))
 	size := arr.Size()
 	first := f.Open(atA, arr, rawView)
-	if err := first.resize(ctx, nil, rawView, 2*size); err != nil {
+	if err := raw(first).resize(ctx, nil, 2*size); err != nil {
 		t.Fatal(err)
 	}
 	written, begun := make(chan error, 1), false
@@ -73,7 +76,7 @@ func TestNextWriterKeepsItsRow(t *testing.T) {
 		}
 		begun = true
 		go func() {
-			_, err := f.Open(atA, arr.Live(), rawView).write(ctx, rawView, []byte{7}, 2*size, AtOffset)
+			_, err := raw(f.Open(atA, arr.Live(), rawView)).write(ctx, []byte{7}, 2*size, AtOffset)
 			written <- err
 		}()
 		select { // it is done now, or waits
@@ -101,14 +104,14 @@ func TestRowThatIsJustWritten(t *testing.T) {
 	f.Open(atA, arr, rawView)
 	a, b := NewHandle(w, rawView, nil, program.Process{}), NewHandle(w, rawView, nil, program.Process{})
 	write := func(h *Handle) {
-		if _, err := w.write(ctx, rawView, []byte{7}, size, AtOffset); err != nil {
+		if _, err := raw(w).write(ctx, []byte{7}, size, AtOffset); err != nil {
 			t.Error(err)
 		}
-		w.writeEnds(h, size, 1)
+		w.row.ends(h, size, 1)
 	}
-	w.writeBegins(a)
+	w.row.begins(a)
 	write(a)
-	w.writeBegins(b)
+	w.row.begins(b)
 	err := w.Flush(ctx, rawView, a, true)
 	if got := arr.Live().Size(); !errors.Is(err, zarrcore.ErrFraction) || got != size+1 {
 		t.Errorf("while another writes: %v, %d bytes, expected %d", err, got, size+1)
@@ -122,9 +125,9 @@ func TestRowThatIsJustWritten(t *testing.T) {
 		}
 		once.Do(func() {
 			go func() {
-				w.writeBegins(b)
+				w.row.begins(b)
 				begun <- arr.Live().Size()
-				w.writeEnds(b, 0, 1)
+				w.row.ends(b, 0, 1)
 			}()
 			select {
 			case got := <-begun:
@@ -153,19 +156,19 @@ func TestRowBeforeAnotherOne(t *testing.T) {
 	}
 	a, b := NewHandle(w, rawView, nil, program.Process{}), NewHandle(w, rawView, nil, program.Process{})
 	appended := func(n int64) (at int64) {
-		at, err := w.write(ctx, rawView, make([]byte, n), 0, AtEnd)
+		at, err := raw(w).write(ctx, make([]byte, n), 0, AtEnd)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return at
 	}
-	w.writeBegins(a)
+	w.row.begins(a)
 	at := appended(row)
-	w.writeBegins(b)
-	w.writeEnds(b, appended(1), 1)
-	w.writeEnds(a, at, int(row))
-	if w.isInRow(a) || !w.isInRow(b) {
-		t.Errorf("in the row: %t, %t, expected false, true", w.isInRow(a), w.isInRow(b))
+	w.row.begins(b)
+	w.row.ends(b, appended(1), 1)
+	w.row.ends(a, at, int(row))
+	if w.row.has(a) || !w.row.has(b) {
+		t.Errorf("in the row: %t, %t, expected false, true", w.row.has(a), w.row.has(b))
 	}
 }
 
@@ -245,10 +248,10 @@ func (s *slowBytes) Clear(_ context.Context, off, n int64) error {
 // TestWritersOfOneCopy: two requests write to a derived file that is written from its beginning.
 // What the one leaves out becomes zero, but not what comes by the other.
 func TestWritersOfOneCopy(t *testing.T) {
-	w, v := &Array{}, derivedView{rawView}
-	w.beginsAnew(v)
+	f := viewFile{&Array{}, derivedView{rawView}}
+	f.beginsAnew()
 	data := &slowBytes{bytes: []byte("........"), started: make(chan struct{})}
-	file := derived{w: w, v: v, data: data}
+	file := derived{viewFile: f, data: data}
 	first := make(chan error)
 	go func() { first <- file.writeAt(t.Context(), []byte("ab"), 0) }()
 	<-data.started
