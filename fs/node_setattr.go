@@ -109,7 +109,7 @@ func (n resizing) setSize(fh gofuse.FileHandle, size int64) error {
 	if view.IsHeaded(v) && size == 0 {
 		return view.ErrEmpty(v)
 	}
-	w, c, err := opening{n.fileNode, n.ctx}.writeWhereItIs(v)
+	w, c, err := opening(n).writeWhereItIs(v)
 	if isText && errors.Is(err, zarrcore.ErrVlen) {
 		return n.setWholeSize(size)
 	}

@@ -87,7 +87,7 @@ func (n resizing) setWholeSize(size int64) error {
 
 // emptyClosed makes a text empty that no program has open for writing.
 func (n resizing) emptyClosed(v view.TextView) error {
-	opened, _, errno := opening{n.fileNode, n.ctx}.openWhole(v)
+	opened, _, errno := opening(n).openWhole(v)
 	if errno != 0 {
 		return errno
 	}
