@@ -1,5 +1,5 @@
-// Package attributes reads and sets the extended attributes of files and folders, as programs ask for
-// it. They follow from the documents in the store, and change these.
+// Package attributes reads and sets the extended attributes of files and folders, as programs ask
+// for it. They follow from the documents in the store, and change these.
 package attributes
 
 import (

@@ -15,8 +15,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
-// TestForeign refuses attributes that are not of Zarr. A program that sets access lists of many files
-// is told why once. The reason for another attribute is kept for the file.
+// TestForeign refuses attributes that are not of Zarr. A program that sets access lists of many
+// files is told why once. The reason for another attribute is kept for the file.
 func TestForeign(t *testing.T) {
 	ctx := t.Context()
 	s := store.New(memstore.New(), "test")

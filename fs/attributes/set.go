@@ -128,9 +128,9 @@ func (a *Attributes) refuseForeign(
 const sizeOfMode = 4 + 3*8
 
 // refuseSystems refuses an attribute of a kind that only the system has. The array is in order, so
-// the reason is not kept as one of the array. A program that copies tries labels with each file, and
-// access lists that equal the mode: it is told without a word. Other attributes have a reason, once
-// for each program that sets them of many files.
+// the reason is not kept as one of the array. A program that copies tries labels with each file,
+// and access lists that equal the mode: it is told without a word. Other attributes have a reason,
+// once for each program that sets them of many files.
 func (a *Attributes) refuseSystems(
 	on *nodes.Node, attr string, data []byte, by program.Process,
 ) syscall.Errno {

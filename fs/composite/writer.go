@@ -109,8 +109,8 @@ func (h *Writer) errStructure(what string) error {
 	return view.ErrStructure(h.view, what)
 }
 
-// Write takes bytes of arrays. Bytes of the structure must be as they are. If synced is set, what is
-// written survives a power cut.
+// Write takes bytes of arrays. Bytes of the structure must be as they are. If synced is set, what
+// is written survives a power cut.
 func (h *Writer) Write(
 	ctx context.Context, p []byte, off int64, how writing.How, synced bool,
 ) error {

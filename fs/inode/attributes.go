@@ -1,5 +1,5 @@
-// Package inode fills in what the kernel is told of the files and folders of a mount: modes, owners,
-// times, sizes and blocks, and how long it may believe them.
+// Package inode fills in what the kernel is told of the files and folders of a mount: modes,
+// owners, times, sizes and blocks, and how long it may believe them.
 package inode
 
 import (

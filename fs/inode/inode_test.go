@@ -21,8 +21,8 @@ type none struct{}
 
 func (none) Has(string, view.View) bool { return false }
 
-// TestBlocksOfOneFile: the bytes of an array are counted to one of its files, so that du counts them
-// once. The others have one block each: tar -S takes a file without blocks for one of zeros.
+// TestBlocksOfOneFile: the bytes of an array are counted to one of its files, so that du counts
+// them once. The others have one block each: tar -S takes a file without blocks for one of zeros.
 func TestBlocksOfOneFile(t *testing.T) {
 	const doc = `{"zarr_format": 3, "node_type": "array", "shape": [1000, 6], "data_type": "int16",
  "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1000, 6]}},

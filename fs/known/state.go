@@ -17,7 +17,8 @@ import (
 )
 
 // State is what the mount knows of a path: of the group or array there, and of its files. The
-// table's lock is innermost except writing.mu, that of the nodes and that of the materialised files.
+// table's lock is innermost except writing.mu, that of the nodes and that of the materialised
+// files.
 type State struct {
 	Writing  writing.Part        // what programs write to the array's files
 	Texts    texts.Part          // texts of it that are taken as a whole

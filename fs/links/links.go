@@ -63,8 +63,8 @@ func (l *Links) Put(at string, to resolve.LinkTarget, by program.Process, replac
 	return nil
 }
 
-// joins reports whether the link that a process makes exists already by another view, and not yet by
-// this one.
+// joins reports whether the link that a process makes exists already by another view, and not yet
+// by this one.
 func (l *Links) joins(at string, to resolve.LinkTarget, by program.Process) bool {
 	if to.View == nil || !l.Traces.Of(at).Lacks(by, to.View) && !l.Unlinked.Has(at, to.View) {
 		return false
@@ -104,9 +104,9 @@ func (l *Links) Unlink(t resolve.Target, by program.Process) error {
 	return nil
 }
 
-// A program that replaces a file removes it and creates another one, or renames another one onto it.
-// Where the file is a view of a link, the new .npy makes an array in the place of the link. What
-// the link leads to stays as it is. If no array comes of the file, the link is put back.
+// A program that replaces a file removes it and creates another one, or renames another one onto
+// it. Where the file is a view of a link, the new .npy makes an array in the place of the link.
+// What the link leads to stays as it is. If no array comes of the file, the link is put back.
 
 // IsReplaceable reports whether a new file of view v can take the place of the link n. Only a .npy
 // says by itself what the new array is. isFree is whether the program finds no file of that name.

@@ -1,5 +1,5 @@
-// Package listing makes the entries of a folder of the mount, one after the other, of the children of
-// its group.
+// Package listing makes the entries of a folder of the mount, one after the other, of the children
+// of its group.
 package listing
 
 import (
@@ -39,9 +39,9 @@ type Mount struct {
 	Errors     *errno.Log
 }
 
-// Listing is a stream of entries made from the stream of a group's children. A program may go back to
-// an entry by its number, and not every store lists in the same order twice. So the children stay
-// known until the listing ends. It is used by one goroutine at a time.
+// Listing is a stream of entries made from the stream of a group's children. A program may go back
+// to an entry by its number, and not every store lists in the same order twice. So the children
+// stay known until the listing ends. It is used by one goroutine at a time.
 type Listing struct {
 	*Mount
 	children

@@ -27,8 +27,8 @@ const (
  "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`
 )
 
-// TestEntries lists an array beside a group that has the name of its .npy, and a file that the store
-// does not have. A view that was removed is not there.
+// TestEntries lists an array beside a group that has the name of its .npy, and a file that the
+// store does not have. A view that was removed is not there.
 func TestEntries(t *testing.T) {
 	m := mountOf(t)
 	if _, err := m.Transients.Make(func() string { return "" }, "notes.tmp"); err != nil {

@@ -1,5 +1,6 @@
 // Package nodes has the nodes of a mount that the kernel knows, as go-fuse keeps them: the node of
-// each file and folder by what that shows. It makes the kernel forget the names that nodes have lost.
+// each file and folder by what that shows. It makes the kernel forget the names that nodes have
+// lost.
 package nodes
 
 import (

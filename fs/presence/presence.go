@@ -1,5 +1,5 @@
-// Package presence keeps a mount in step with what is in its store. What ends, moves or has vanished
-// there does so in all that the mount knows, and for the kernel.
+// Package presence keeps a mount in step with what is in its store. What ends, moves or has
+// vanished there does so in all that the mount knows, and for the kernel.
 package presence
 
 import (

@@ -29,8 +29,8 @@ const (
 
 var rawView = view.Named("raw").(view.ArrayView)
 
-// TestVacate frees a name only where another program has removed what was there. Then what a program
-// writes to the removed array belongs to no array.
+// TestVacate frees a name only where another program has removed what was there. Then what a
+// program writes to the removed array belongs to no array.
 func TestVacate(t *testing.T) {
 	ctx := t.Context()
 	p, s := pathsOf(t, map[string]string{"zarr.json": groupDoc, "a/zarr.json": arrayDoc})

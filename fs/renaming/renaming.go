@@ -1,5 +1,5 @@
-// Package renaming renames what a mount shows: a group, an array or a link by any of its names, or a
-// file that the store does not have.
+// Package renaming renames what a mount shows: a group, an array or a link by any of its names, or
+// a file that the store does not have.
 package renaming
 
 import (
@@ -75,8 +75,8 @@ type Request struct {
 	Replace  bool        // what is at To, if anything
 }
 
-// Do renames. A rename goes to its end although its program is interrupted: it must not stop halfway.
-// Only what changes neither file yet ends with the request.
+// Do renames. A rename goes to its end although its program is interrupted: it must not stop
+// halfway. Only what changes neither file yet ends with the request.
 func (m *Renames) Do(asked Request) error {
 	return (&renaming{Renames: m, Request: asked}).do()
 }

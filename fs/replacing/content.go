@@ -19,8 +19,8 @@ import (
 // renamed.
 
 // ByContent returns the array at path if its content is replaced by a rename of the array t there.
-// That is so if all of t is a .npy file that was written through this mount. Views beside it may have
-// been written too, but no document. Otherwise it returns nil.
+// That is so if all of t is a .npy file that was written through this mount. Views beside it may
+// have been written too, but no document. Otherwise it returns nil.
 func (a *Arrays) ByContent(t resolve.Target, path string) (old *zarrcore.Node) {
 	m := t.Node.Meta
 	if !view.IsHeaded(t.View) || m == nil || remake.IsDescribed(t.Node) {

@@ -13,12 +13,14 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// A program that replaces a file by a new one writes a.tmp and renames it to a.json. If it calls the
-// new one b.json, the mount has made an array of it, with no bytes. Renaming that array to a would
-// replace the bytes of a by fill value. So its document is taken for that of a, as with a.tmp.
+// A program that replaces a file by a new one writes a.tmp and renames it to a.json. If it calls
+// the new one b.json, the mount has made an array of it, with no bytes. Renaming that array to a
+// would replace the bytes of a by fill value. So its document is taken for that of a, as with
+// a.tmp.
 
-// ByDocument returns the array at path if its document is replaced by a rename of the array t there.
-// That is so if all of t is a document that was written through this mount. Otherwise it returns nil.
+// ByDocument returns the array at path if its document is replaced by a rename of the array t
+// there. That is so if all of t is a document that was written through this mount. Otherwise it
+// returns nil.
 func (a *Arrays) ByDocument(t resolve.Target, path string) (old *zarrcore.Node) {
 	if t.View != view.Document || t.Node.Kind != zarrcore.ArrayNode {
 		return nil

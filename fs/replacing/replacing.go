@@ -1,5 +1,5 @@
-// Package replacing readies an array that is renamed onto another one. If the array is no more than a
-// document, or the content of one file, only that takes the place of the other one's.
+// Package replacing readies an array that is renamed onto another one. If the array is no more than
+// a document, or the content of one file, only that takes the place of the other one's.
 package replacing
 
 import (

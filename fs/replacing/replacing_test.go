@@ -27,8 +27,8 @@ const (
 
 var by = program.Process{PID: 1}
 
-// TestByDocument: the document of a renamed array counts alone only if nothing else of the array was
-// written, and the store has no bytes of it.
+// TestByDocument: the document of a renamed array counts alone only if nothing else of the array
+// was written, and the store has no bytes of it.
 func TestByDocument(t *testing.T) {
 	a := arraysOf(t)
 	target := targetOf(t, a, "new", view.Document)
