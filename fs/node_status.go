@@ -146,6 +146,7 @@ func (s *statusNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, u
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
 		return nil, 0, s.refuseOwn("open", statusFile)
 	}
-	return newHandle(&fileNode{base: newBase(s.fs, identity.Of(names.ControlDir, "json")), view: view.Document}, view.Snapshot(s.fs.report.JSON())),
-		fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
+	key := identity.Of(names.ControlDir, view.Document.Name())
+	n := &fileNode{base: newBase(s.fs, key), view: view.Document}
+	return newHandle(n, view.Snapshot(s.fs.report.JSON())), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 }

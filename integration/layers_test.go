@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // module is the import path of the repository's root.
@@ -212,6 +214,34 @@ func allowed(pkg, path string) bool {
 		}
 	}
 	return false
+}
+
+// TestNoViewIsNamed holds that in the mount only package view knows which views there are: no other
+// code has the name of one, nor the suffix of its files.
+func TestNoViewIsNamed(t *testing.T) {
+	sources(t, func(pkg, file string, f *ast.File) {
+		isView := pkg == "fs/view" || strings.HasPrefix(pkg, "fs/view/")
+		isMount := pkg == "fs" || strings.HasPrefix(pkg, "fs/")
+		if isMount && !isView && !strings.HasSuffix(file, "_test.go") {
+			texts(f, func(at token.Pos, text string) {
+				if view.Named(strings.TrimPrefix(text, ".")) != nil {
+					t.Errorf("%s has the name of the view %q", fset.Position(at), text)
+				}
+			})
+		}
+	})
+}
+
+// texts calls visit with each string of a file, except those of its imports.
+func texts(f *ast.File, visit func(at token.Pos, text string)) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			text, _ := strconv.Unquote(lit.Value)
+			visit(lit.Pos(), text)
+		}
+		_, isImport := n.(*ast.ImportSpec)
+		return !isImport
+	})
 }
 
 // TestDocumented holds that every package has a package comment and every

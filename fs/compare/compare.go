@@ -19,6 +19,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 // A program that copies a tree writes the same array several times, by each of its views. If one of
@@ -161,7 +162,7 @@ func (f *Files) elements(path string) (content *view.File, about string, err err
 		return nil, "", err
 	}
 	m := arr.Live().Meta()
-	content, err = view.Open(f.ctx, f.h, path, "raw")
+	content, err = f.elementsOf(path, m)
 	return content, fmt.Sprint(m.Type.Descr(), m.Shape), err
 }
 
@@ -171,8 +172,17 @@ func (f *Files) elementsOfNoSize(path string) (*view.File, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	content, err := view.Open(f.ctx, f.h, path, "jsonl")
+	content, err := f.elementsOf(path, arr.Meta())
 	return content, fmt.Sprint(arr.Meta().Shape), err
+}
+
+// elementsOf opens the view that shows the elements alone of the array at path, which m describes.
+func (f *Files) elementsOf(path string, m *meta.Array) (*view.File, error) {
+	v := view.PlainOf(view.Described(m))
+	if v == nil {
+		return nil, fmt.Errorf("%w: no file shows all elements of %q", errors.ErrUnsupported, path)
+	}
+	return view.Open(f.ctx, f.h, path, v.Name())
 }
 
 // File compares a file that a program is about to rename onto view v of the array at path,

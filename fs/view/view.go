@@ -204,9 +204,14 @@ func HasAllData(v View, a Subject) bool {
 
 // DataOf returns the first view that holds the bytes of an array as they are. If the elements have no
 // fixed size, it returns the first view that holds the elements. If no view does, it returns nil.
-func DataOf(a Subject) View {
+func DataOf(a Subject) View { return dataOf(a, false) }
+
+// PlainOf is DataOf for views that show the elements alone, without a header.
+func PlainOf(a Subject) View { return dataOf(a, true) }
+
+func dataOf(a Subject, alone bool) View {
 	for _, v := range views {
-		if v.Has(a) && HasAllData(v, a) {
+		if v.Has(a) && HasAllData(v, a) && !(alone && IsHeaded(v)) {
 			return v
 		}
 	}
