@@ -33,13 +33,13 @@ var sampleParts = map[string]struct {
 	at   func(s *known.State) string
 }{
 	"Writing": {
-		func(f *filesystem, path string) { f.writings.Open(func() string { return path }, nil, npyView) },
+		func(f *filesystem, path string) { f.writings.Open(pathstate.At(path), nil, npyView) },
 		func(s *known.State) string { return s.Writing.It.Path() },
 	},
 	"Texts": {
 		func(f *filesystem, path string) {
-			f.documents.Open(func() string { return path }, &zarrcore.Node{})
-			f.wholes.Open(func() string { return path }, jsonlView)
+			f.documents.Open(pathstate.At(path), &zarrcore.Node{})
+			f.wholes.Open(pathstate.At(path), jsonlView)
 		},
 		func(s *known.State) string {
 			if !s.Texts.HasWholes() {
@@ -54,7 +54,7 @@ var sampleParts = map[string]struct {
 	"Material": {fillMaterial, nil},
 	"Transients": {
 		func(f *filesystem, path string) {
-			where := func() string { return path }
+			where := pathstate.At(path)
 			f.transients.Announce(where, "x", func() bool { return true })
 		},
 		func(s *known.State) string { return s.Transients["x"].At().Dir },

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/texts"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -124,7 +125,7 @@ func fullFilesystem(t *testing.T) (f *filesystem, full *atomic.Bool) {
 
 func openLines(t *testing.T, f *filesystem) *texts.File {
 	t.Helper()
-	w, err := f.wholes.Open(func() string { return "s" }, jsonlView)
+	w, err := f.wholes.Open(pathstate.At("s"), jsonlView)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestLateBytesBesideOpenRow(t *testing.T) {
 		if err != nil || arr.WaitsForRow() != bounded {
 			t.Fatalf("bounded %v: %v", bounded, err)
 		}
-		x, err := f.Transients.Make(func() string { return "" }, "x.raw")
+		x, err := f.Transients.Make(pathstate.At(""), "x.raw")
 		if err != nil {
 			t.Fatal(err)
 		}

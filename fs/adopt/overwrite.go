@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/writing"
@@ -29,7 +30,7 @@ func (f *Files) Overwrite(
 	v view.HeaderView, x *transient.File, path string, header npy.Info, t dtype.Type,
 ) error {
 	old, _ := f.H.OpenArray(f.Ctx, path) // H.Overwrite says what is wrong with it
-	w := f.Writings.Open(func() string { return path }, old, v)
+	w := f.Writings.Open(pathstate.At(path), old, v)
 	defer w.Close(v)
 	if w.OpensOf(v) > 1 {
 		return f.overwriteBeside(x, path, header, t)

@@ -14,6 +14,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/coherence"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/netcdf"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/writing"
@@ -244,7 +245,7 @@ func (h *Writer) openPart(ctx context.Context, arr *zarrcore.Array) (*partWriter
 		return nil, err
 	}
 	f.Material.Outdate(path)
-	w := f.Writings.Open(func() string { return path }, arr, view.Plain())
+	w := f.Writings.Open(pathstate.At(path), arr, view.Plain())
 	return &partWriter{Array: w, from: path}, nil
 }
 

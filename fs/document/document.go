@@ -118,7 +118,7 @@ func (t *Files) Written(path string, text []byte) *File {
 }
 
 // Find returns the document of the array or group at path, nil if no program writes it.
-func (t *Files) Find(path string) *File { return t.FindAt(func() string { return path }) }
+func (t *Files) Find(path string) *File { return t.FindAt(pathstate.At(path)) }
 
 // FindAt is Find for the path that where returns, also if a rename comes just then.
 func (t *Files) FindAt(where func() string) (d *File) {

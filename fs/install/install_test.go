@@ -14,6 +14,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/known"
 	"github.com/zarrfs/zarrfs/fs/material"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/site"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -47,7 +48,7 @@ func TestNewArray(t *testing.T) {
 		{"no text", view.Document, nil, ""},
 	} {
 		f := filesOf(t)
-		x, err := f.Transients.Make(func() string { return "" }, "a.tmp")
+		x, err := f.Transients.Make(pathstate.At(""), "a.tmp")
 		if err == nil {
 			_, err = x.Bytes.WriteAt(tc.text, 0)
 		}

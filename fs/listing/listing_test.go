@@ -10,6 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/known"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/transient"
@@ -31,7 +32,7 @@ const (
 // store does not have. A view that was removed is not there.
 func TestEntries(t *testing.T) {
 	m := mountOf(t)
-	if _, err := m.Transients.Make(func() string { return "" }, "notes.tmp"); err != nil {
+	if _, err := m.Transients.Make(pathstate.At(""), "notes.tmp"); err != nil {
 		t.Fatal(err)
 	}
 	m.Unlinked.Add("a", view.Plain(), 0)
@@ -42,7 +43,7 @@ func TestEntries(t *testing.T) {
 		{false, "a%.npy a.json a.npy/ notes.tmp zarr.json"},
 		{true, "a%.npy a.json a.npy/ notes.tmp"},
 	} {
-		l := New(m, func() string { return "" }, tc.bare)
+		l := New(m, pathstate.At(""), tc.bare)
 		got := rest(t, l)
 		l.End()
 		slices.Sort(got)
@@ -54,7 +55,7 @@ func TestEntries(t *testing.T) {
 
 // TestBack goes back to each entry. What follows is what followed before.
 func TestBack(t *testing.T) {
-	l := New(mountOf(t), func() string { return "" }, false)
+	l := New(mountOf(t), pathstate.At(""), false)
 	defer l.End()
 	if l.HasBegun() {
 		t.Error("it has begun before the first entry")

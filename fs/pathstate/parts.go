@@ -29,6 +29,9 @@ type Parts[T any] interface {
 	Changes() int64
 }
 
+// At returns where something is that no rename moves meanwhile: always at path.
+func At(path string) (where func() string) { return func() string { return path } }
+
 // PartsOf returns the parts of a table that part finds in a state.
 func PartsOf[S any, P State[S], T any](t *Table[S, P], part func(P) *T) Parts[T] {
 	return parts[S, P, T]{t, part}

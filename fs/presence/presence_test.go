@@ -9,6 +9,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/known"
 	"github.com/zarrfs/zarrfs/fs/nodes"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/site"
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/texts"
@@ -72,7 +73,7 @@ func write(t *testing.T, p *Paths, path string) *writing.Array {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Writings.Open(func() string { return path }, arr, rawView)
+	return p.Writings.Open(pathstate.At(path), arr, rawView)
 }
 
 // pathsOf returns the paths of a mount of a store with these objects.

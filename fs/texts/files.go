@@ -87,7 +87,7 @@ func (t *Files) below(path string) (files wholeFiles) {
 
 // Find returns the file of a view of the array at path, nil if there is none.
 func (t *Files) Find(path string, v view.View) *File {
-	return t.FindAt(func() string { return path }, v)
+	return t.FindAt(pathstate.At(path), v)
 }
 
 // FindAt is Find for the path that where returns, also if a rename comes just then.

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 )
 
 // TestEachPiece copies a file of more than two pieces from its third byte on.
 func TestEachPiece(t *testing.T) {
-	x, err := newFiles(t).Make(func() string { return "g" }, "a.raw")
+	x, err := newFiles(t).Make(pathstate.At("g"), "a.raw")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func TestEnd(t *testing.T) {
 	all := newFiles(t)
 	var forgotten []identity.Key
 	all.o.Ended = func(key identity.Key) { forgotten = append(forgotten, key) }
-	x, err := all.Make(func() string { return "g" }, "a.raw")
+	x, err := all.Make(pathstate.At("g"), "a.raw")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestAnnouncedFileIsHeld(t *testing.T) {
 	for _, refused := range [][2]bool{{true, false}, {false, true}, {true, true}, {false, false}} {
 		all := newFiles(t)
 		announce := func() bool {
-			return all.Announce(func() string { return "g" }, "a.npy", func() bool { return true })
+			return all.Announce(pathstate.At("g"), "a.npy", func() bool { return true })
 		}
 		announce()
 		first := all.Find("g", "a.npy")

@@ -100,7 +100,7 @@ func (p *Part) Ended() {
 func (p *Part) IsEmpty() bool { return p.Carried.IsEmpty() && p.short.isEmpty() }
 
 // Find returns the array at path if programs write to it or not all of it is stored, otherwise nil.
-func (t *Arrays) Find(path string) *Array { return t.FindAt(func() string { return path }) }
+func (t *Arrays) Find(path string) *Array { return t.FindAt(pathstate.At(path)) }
 
 // FindAt is Find for the path that where returns, also if a rename comes just then.
 func (t *Arrays) FindAt(where func() string) (w *Array) {
