@@ -1,6 +1,6 @@
 // Package program says which program has sent a request, whether it is one that copies or moves
-// files, and whether it runs. No other part of the mount reads /proc of other processes, or depends on names of
-// programs.
+// files, and whether it runs. No other part of the mount reads /proc of other processes, or depends
+// on names of programs.
 package program
 
 import (
