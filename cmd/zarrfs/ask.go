@@ -134,7 +134,8 @@ func storeHere(dir string) error {
 	state := read()
 	text := fmt.Sprintf("not all that was written can be stored: %v", bare(err))
 	if _, err := os.Stat(state.Store); errors.Is(err, iofs.ErrNotExist) {
-		text = fmt.Sprintf("the store %s was removed, so what was written cannot be stored", state.Store)
+		text = fmt.Sprintf("the store %s was removed, so what was written cannot be stored",
+			state.Store)
 	}
 	failed := state.Core.Write.Errors
 	for _, path := range slices.Sorted(maps.Keys(failed)) {
@@ -151,9 +152,10 @@ func silentError(m mountEntry, pid int) error {
 	}
 	if program.IsStopped(pid) {
 		return fmt.Errorf("process %d, which serves %s, does not answer, because it is stopped; "+
-			"let it go on with `kill -CONT %[1]d`, or cut it off with `zarrfs umount --force %[2]s`: "+
-			"what it has not stored is then lost", pid, m.dir)
+			"let it go on with `kill -CONT %[1]d`, or cut it off with `zarrfs umount --force "+
+			"%[2]s`: what it has not stored is then lost", pid, m.dir)
 	}
 	return fmt.Errorf("the program that serves %s does not answer; wait and try again, "+
-		"or cut it off with `zarrfs umount --force %[1]s`: what it has not stored is then lost", m.dir)
+		"or cut it off with `zarrfs umount --force %[1]s`: what it has not stored is then lost",
+		m.dir)
 }

@@ -25,7 +25,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"frob", exitUsage, `unknown command "frob"; `},
 		{"mont s.zarr " + empty, exitUsage, `unknown command "mont". Did you mean "mount"?`},
-		{"info", exitUsage, "usage: zarrfs info STORE [NODE] (found 0 arguments; `zarrfs help info`"},
+		{"info", exitUsage, "usage: zarrfs info STORE [NODE] (found 0 arguments; `zarrfs " +
+			"help info`"},
 		{"info --frob x", exitUsage, "info: unknown flag --frob; "},
 		{"mount " + store, exitUsage, "usage: zarrfs mount STORE DIR"},
 		{"mount --views hdf " + store + " " + empty, exitUsage, "there are json, npy, raw"},
@@ -34,46 +35,61 @@ func TestRefusals(t *testing.T) {
 		{"mount --workers -1 " + store + " " + empty, exitUsage, "expected 1 or more"},
 		{"mount --log stderr " + store + " " + empty, exitUsage, "use --foreground or --log FILE"},
 		{"mount -o frob " + store + " " + empty, exitUsage, "-o frob: no such option"},
-		{"mount sftp://host/x " + empty, exitUsage, "zarrfs mounts folders, zip files, web servers and buckets (s3, gs, az, abfs), no sftp stores. Mount it first"},
+		{"mount sftp://host/x " + empty, exitUsage, "zarrfs mounts folders, zip files, web " +
+			"servers and buckets (s3, gs, az, abfs), no sftp stores. Mount it first"},
 		{"mount " + full + " " + empty, exitStore, "not a Zarr store"},
-		{"create --group " + dir + " x", exitStore, "is a folder of stores, and no store itself; name one of them"},
-		{"mount " + dir + "/other " + empty, exitStore, "To make a new store: zarrfs create " + dir + "/other --group"},
-		{"mount " + full + "/a.zip " + empty, exitStore, "its directory, which is at the end, is missing"},
-		{"create zip:" + zipped + " x --shape 3 --dtype i4", exitStore, "Unpack it: unzip " + zipped},
-		{"migrate zip:" + zipped + " --to 2", exitStore, "zarrfs does not change zip files. Unpack it"},
+		{"create --group " + dir + " x", exitStore, "is a folder of stores, and no store itself; " +
+			"name one of them"},
+		{"mount " + dir + "/other " + empty, exitStore, "To make a new store: zarrfs create " +
+			dir + "/other --group"},
+		{"mount " + full + "/a.zip " + empty, exitStore, "its directory, which is at the end, is " +
+			"missing"},
+		{"create zip:" + zipped + " x --shape 3 --dtype i4", exitStore,
+			"Unpack it: unzip " + zipped},
+		{"migrate zip:" + zipped + " --to 2", exitStore,
+			"zarrfs does not change zip files. Unpack it"},
 		{"mount " + zipped + " " + empty, exitStore, "another name: zip:" + zipped},
 		{"mount " + store + "/a/c " + empty, exitStore, "it lies in the store " + store},
 		{"mount " + store + "/zarr.json " + empty, exitStore, "is a file"},
 		{"mount " + dir + "/Test " + empty, exitStore, "did you mean " + store},
-		{"mount " + store + " " + dir + "/nothing", exitMount, "does not exist; create it with `mkdir -p"},
+		{"mount " + store + " " + dir + "/nothing", exitMount,
+			"does not exist; create it with `mkdir -p"},
 		{"mount " + store + " " + store + "/zarr.json", exitMount, "is a file"},
 		{"mount " + store + " " + full, exitMount, "is not empty"},
 		{"mount " + store + " " + store + "/ocean", exitMount, "lies inside the store"},
 		{"umount " + empty, exitMount, "is not a mount"},
 		{"umount " + empty + "/nothing", exitMount, "no such file"},
 		{"umount /proc", exitMount, "a mount of type proc"},
-		{"info " + store + " ocean/b.npy", exitStore, `an array "ocean/b", of which .npy is a view`},
+		{"info " + store + " ocean/b.npy", exitStore,
+			`an array "ocean/b", of which .npy is a view`},
 		{"info " + store + " nothing", exitStore, `no array or group "nothing"`},
 		{"cat --view hdf " + store, exitUsage, "there are json, npy, raw"},
 		{"cat --view npy " + store + " ocean", exitStore, "not an array"},
 		{"cat " + store + " strange", exitStore, "mystery"},
-		{"mount " + empty + " " + empty, exitStore, "is an empty folder; `zarrfs create " + empty + " --group`"},
+		{"mount " + empty + " " + empty, exitStore, "is an empty folder; `zarrfs create " + empty +
+			" --group`"},
 		{"mount " + empty + " " + store, exitStore, "give the store first"},
-		{"mount --read-only --create-format 3 " + empty + " " + empty, exitStore, "is an empty folder, and a read-only mount makes no store of it; `zarrfs create " + empty + " --group` does"},
+		{"mount --read-only --create-format 3 " + empty + " " + empty, exitStore,
+			"is an empty folder, and a read-only mount makes no store of it; `zarrfs create " +
+				empty + " --group` does"},
 		{"mount --create-chunks 3,x " + store + " " + empty, exitUsage, "--create-chunks: "},
 		{"mount --create-format 4 " + store + " " + empty, exitUsage, "--create-format: "},
 		{"create --shape 3 --dtype in4 " + store + " x", exitUsage, `--dtype: no type "in4"`},
 		{"create " + store, exitUsage, "expected --group, or --shape and --dtype"},
 		{"create --group --shape 3 " + store, exitUsage, "--group and --shape exclude each other"},
-		{"create --shape 3 " + store + " x", exitUsage, "--shape 3 needs --dtype, such as --dtype float32"},
+		{"create --shape 3 " + store + " x", exitUsage,
+			"--shape 3 needs --dtype, such as --dtype float32"},
 		{"create --shape 3 --dtype int8 " + store, exitUsage, "an array needs a NODE"},
-		{"create --shape 3,x --dtype int8 " + store + " x", exitUsage, "expected lengths such as 10,20"},
+		{"create --shape 3,x --dtype int8 " + store + " x", exitUsage,
+			"expected lengths such as 10,20"},
 		{"create --shape 3 --dtype int99 " + store + " x", exitUsage, "--dtype: "},
 		{"create --shape 3 --dtype int8 --chunks 2,2 " + store + " x", exitUsage, "chunks"},
 		{"create --shape 3 --dtype int8 --codecs frob " + store + " x", exitUsage, "--codecs: "},
 		{"create --group --attributes [1] " + store + " x", exitUsage, "expected a JSON object"},
 		{"create --group " + store, exitStore, "is a store already"},
-		{"create --group " + store + " ocean", exitStore, `group "ocean" exists. Choose another name, or remove it first: rm -r ` + store + "/ocean"},
+		{"create --group " + store + " ocean", exitStore,
+			`group "ocean" exists. Choose another name, or remove it first: rm -r ` + store +
+				"/ocean"},
 		{"create --group --format 2 " + store + " x", exitStore, "the store has format 3"},
 		{"create --group " + store + " a/x", exitStore, `"a" is an array`},
 		{"create --group " + store + "/new", exitStore, "it lies in the store " + store},
@@ -81,8 +97,10 @@ func TestRefusals(t *testing.T) {
 		{"create --group " + empty + "/nothing/new", exitStore, "no such file"},
 	} {
 		code, out := zarrfs(t, strings.Fields(tc.args)...)
-		if code != tc.code || !strings.Contains(out, tc.want) || !strings.HasPrefix(out, "zarrfs: ") {
-			t.Errorf("zarrfs %s: exit code %d, want %d; it should say %q:\n%s", tc.args, code, tc.code, tc.want, out)
+		if code != tc.code || !strings.Contains(out, tc.want) ||
+			!strings.HasPrefix(out, "zarrfs: ") {
+			t.Errorf("zarrfs %s: exit code %d, want %d; it should say %q:\n%s", tc.args, code,
+				tc.code, tc.want, out)
 		}
 	}
 }
@@ -90,14 +108,24 @@ func TestRefusals(t *testing.T) {
 func TestCommandOutput(t *testing.T) {
 	store := makeStore(t)
 	for _, tc := range []struct{ args, want string }{
-		{"", "zarrfs help mount"}, {"help", "Exit codes:"}, {"--help", "Commands:"}, {"help mount", "zarrfs mount STORE DIR"}, {"mount --help", "--cache-size"},
-		{"version", "zarrfs " + version}, {"version --json", `"version": "` + version + `"`}, {"--version", "zarrfs "},
-		{"info STORE", "3 arrays, 1 group\n  all levels  4 arrays, 1 group: 128 KiB, stored 80 KiB\n"}, {"info STORE a", "8192, 5 of 8 stored\n"}, {"info STORE a", "uint16 (65536)"}, {"info STORE a", "128 KiB (131072 bytes)\n  stored      80 KiB (81920 bytes) (1.6×)\n"}, {"info STORE a", "codecs      bytes(little)"}, {"info STORE strange", "mystery"},
+		{"", "zarrfs help mount"}, {"help", "Exit codes:"}, {"--help", "Commands:"},
+		{"help mount", "zarrfs mount STORE DIR"}, {"mount --help", "--cache-size"},
+		{"version", "zarrfs " + version}, {"version --json", `"version": "` + version + `"`},
+		{"--version", "zarrfs "},
+		{"info STORE", "3 arrays, 1 group\n  all levels  4 arrays, 1 group: 128 KiB, stored " +
+			"80 KiB\n"}, {"info STORE a", "8192, 5 of 8 stored\n"},
+		{"info STORE a", "uint16 (65536)"},
+		{"info STORE a", "128 KiB (131072 bytes)\n  stored      80 KiB (81920 bytes) (1.6×)\n"},
+		{"info STORE a", "codecs      bytes(little)"}, {"info STORE strange", "mystery"},
 		{"info --json STORE /a/", `"stored_bytes": 81920`}, {"info file://STORE", "Zarr v3 group"},
-		{"tree STORE", "├── a                          uint16  65536                      128 KiB → 80 KiB\n├── enormous"},
-		{"tree STORE", "└── strange [cannot be read]   uint16  8                          16 bytes → 0 bytes   mystery\n\n4 arrays, 1 group: 128 KiB, stored 80 KiB\n`zarrfs info"},
-		{"tree -L 1 STORE", "├── ocean/\n└── strange"}, {"tree --json STORE", `"path": "/ocean/b"`}, {"tree STORE ocean", "ocean/\n└── b"},
-		{"cat STORE ocean/b", "'shape': (3, 2)"}, {"cat --view raw STORE ocean/b", chunk(0, 6)}, {"cat STORE ocean", `"title": "test"`},
+		{"tree STORE", "├── a                          uint16  65536                      128 " +
+			"KiB → 80 KiB\n├── enormous"},
+		{"tree STORE", "└── strange [cannot be read]   uint16  8                          16 " +
+			"bytes → 0 bytes   mystery\n\n4 arrays, 1 group: 128 KiB, stored 80 KiB\n`zarrfs info"},
+		{"tree -L 1 STORE", "├── ocean/\n└── strange"}, {"tree --json STORE", `"path": "/ocean/b"`},
+		{"tree STORE ocean", "ocean/\n└── b"},
+		{"cat STORE ocean/b", "'shape': (3, 2)"}, {"cat --view raw STORE ocean/b", chunk(0, 6)},
+		{"cat STORE ocean", `"title": "test"`},
 	} {
 		args := strings.Fields(strings.ReplaceAll(tc.args, "STORE", store))
 		code, out := zarrfs(t, args...)
@@ -110,8 +138,11 @@ func TestCommandOutput(t *testing.T) {
 // TestTextsEndInNewline: what is shown of documents does not run into a shell's prompt.
 func TestTextsEndInNewline(t *testing.T) {
 	store := makeStore(t)
-	for _, args := range []string{"cat STORE", "cat --view json STORE a", "info --json STORE a", "tree STORE"} {
-		if _, out := zarrfs(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...); !strings.HasSuffix(out, "}\n") && args != "tree STORE" || strings.HasSuffix(out, "\n\n") {
+	for _, args := range []string{"cat STORE", "cat --view json STORE a", "info --json STORE a",
+		"tree STORE"} {
+		if _, out := zarrfs(t,
+			strings.Fields(strings.ReplaceAll(args, "STORE", store))...); !strings.HasSuffix(out,
+			"}\n") && args != "tree STORE" || strings.HasSuffix(out, "\n\n") {
 			t.Errorf("%s ends in %q", args, out[max(0, len(out)-5):])
 		}
 	}
@@ -120,12 +151,15 @@ func TestTextsEndInNewline(t *testing.T) {
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
 		noError(t, "stat", err)
-		if text := string(bytesOf(t, path)); !strings.HasSuffix(text, "}\n") || info.Size() != int64(len(text)) {
-			t.Errorf("%s has %d bytes, %d by its size, and ends in %q", name, len(text), info.Size(), text[max(0, len(text)-5):])
+		if text := string(bytesOf(t, path)); !strings.HasSuffix(text, "}\n") ||
+			info.Size() != int64(len(text)) {
+			t.Errorf("%s has %d bytes, %d by its size, and ends in %q", name, len(text),
+				info.Size(), text[max(0, len(text)-5):])
 		}
 	}
 	before := bytesOf(t, filepath.Join(store, "a/zarr.json"))
-	noError(t, "write what is shown", os.WriteFile(filepath.Join(dir, "a.json"), bytesOf(t, filepath.Join(dir, "a.json")), 0o666))
+	noError(t, "write what is shown",
+		os.WriteFile(filepath.Join(dir, "a.json"), bytesOf(t, filepath.Join(dir, "a.json")), 0o666))
 	if after := bytesOf(t, filepath.Join(store, "a/zarr.json")); string(after) != string(before) {
 		t.Errorf("writing what is shown changes the document to\n%s", after)
 	}
@@ -136,8 +170,9 @@ func TestTextsEndInNewline(t *testing.T) {
 func TestCatRefusesTerminal(t *testing.T) {
 	store := makeStore(t)
 	for args, want := range map[string]string{
-		"cat STORE ocean/b": "is binary, and standard output is a terminal. Redirect it", "cat --view raw STORE ocean/b": "is binary",
-		"cat --force STORE ocean/b": "NUMPY", "cat --view json STORE ocean/b": "uint16",
+		"cat STORE ocean/b":            "is binary, and standard output is a terminal. Redirect it",
+		"cat --view raw STORE ocean/b": "is binary",
+		"cat --force STORE ocean/b":    "NUMPY", "cat --view json STORE ocean/b": "uint16",
 	} {
 		master, slave := openTerminal(t)
 		cmd := ourProgram(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...)
@@ -145,7 +180,8 @@ func TestCatRefusesTerminal(t *testing.T) {
 		err := cmd.Run()
 		out := make([]byte, 1<<12)
 		n, readErr := master.Read(out)
-		if refused := err != nil; refused != strings.Contains(want, "is binary") || readErr != nil || !strings.Contains(string(out[:n]), want) {
+		if refused := err != nil; refused != strings.Contains(want, "is binary") ||
+			readErr != nil || !strings.Contains(string(out[:n]), want) {
 			t.Errorf("%s: %v, %v: %q, want %q", args, err, readErr, out[:n], want)
 		}
 	}
@@ -170,13 +206,17 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 // TestInfoOfOtherGrids holds that info does not name one shape for chunks that have several.
 func TestInfoOfOtherGrids(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "test.zarr")
-	doc := strings.Replace(fmt.Sprintf(testArray, "5", "0", ""), `{"name": "regular", "configuration": {"chunk_shape": [0]}}`,
+	doc := strings.Replace(fmt.Sprintf(testArray, "5", "0", ""),
+		`{"name": "regular", "configuration": {"chunk_shape": [0]}}`,
 		`{"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[2, 3]]}}`, 1)
 	write(t, store, "zarr.json", doc)
-	if code, out := zarrfs(t, "info", store); code != 0 || !strings.Contains(out, "objects     differ in shape, up to 3, 0 of 2 stored\n") || strings.Contains(out, "chunks") {
+	if code, out := zarrfs(t, "info", store); code != 0 ||
+		!strings.Contains(out, "objects     differ in shape, up to 3, 0 of 2 stored\n") ||
+		strings.Contains(out, "chunks") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
-	if code, out := zarrfs(t, "cat", "--view", "raw", store); code != 0 || out != strings.Repeat("\x00", 10) {
+	if code, out := zarrfs(t, "cat", "--view", "raw", store); code != 0 ||
+		out != strings.Repeat("\x00", 10) {
 		t.Errorf("exit code %d: %q", code, out)
 	}
 }
@@ -185,7 +225,8 @@ func TestInfoOfOtherGrids(t *testing.T) {
 func TestMigrateVerb(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "old.zarr")
 	write(t, store, ".zgroup", `{"zarr_format": 2}`)
-	write(t, store, "a/.zarray", `{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null, "filters": null}`)
+	write(t, store, "a/.zarray",
+		`{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null, "filters": null}`)
 	write(t, store, "a/0", "abc")
 	for _, step := range []struct {
 		args string
@@ -196,18 +237,23 @@ func TestMigrateVerb(t *testing.T) {
 		{"--undo --to 2 STORE", exitUsage, "leave out --to"},
 		{"--to 2 STORE", exitOK, "nothing to do: all is of format 2 already"},
 		{"--undo STORE", exitOK, "nothing to do: there is no .zarrfs-migration.json"},
-		{"--dry-run STORE", exitOK, "write   zarr.json\nwrite   a/zarr.json\nremove  .zgroup\nremove  a/.zarray\n" +
-			"would migrate 1 array and 1 group of format 2 to format 3; nothing was changed\n"},
+		{"--dry-run STORE", exitOK, "write   zarr.json\nwrite   a/zarr.json\nremove  " +
+			".zgroup\nremove  a/.zarray\nwould migrate 1 array and 1 group of format 2 to format " +
+			"3; nothing was changed\n"},
 		{"STORE nothing", exitStore, `no array or group "nothing"`},
-		{"STORE", exitOK, "migrated 1 array and 1 group of format 2 to format 3; the old documents are in .zarrfs-migration.json"},
+		{"STORE", exitOK, "migrated 1 array and 1 group of format 2 to format 3; the old " +
+			"documents are in .zarrfs-migration.json"},
 		{"--json STORE", exitOK, `"unchanged": "nothing to do: all is of format 3 already"`},
 		{"--to 2 STORE", exitStore, `nothing was changed:` + "\n" + `root: it is of format 3`},
-		{"--undo --dry-run --json STORE", exitOK, `"written": [` + "\n    \".zgroup\",\n    \"a/.zarray\"\n  ]"},
+		{"--undo --dry-run --json STORE", exitOK, `"written": [` + "\n    \".zgroup\",\n    " +
+			"\"a/.zarray\"\n  ]"},
 		{"--undo STORE", exitOK, "put back 1 array and 1 group of format 3 to format 2\n"},
 	} {
-		code, out := zarrfs(t, strings.Fields("migrate "+strings.ReplaceAll(step.args, "STORE", store))...)
+		code, out := zarrfs(t,
+			strings.Fields("migrate "+strings.ReplaceAll(step.args, "STORE", store))...)
 		if code != step.code || !strings.Contains(out, step.want) {
-			t.Errorf("zarrfs migrate %s: exit code %d, want %d; it should say %q:\n%s", step.args, code, step.code, step.want, out)
+			t.Errorf("zarrfs migrate %s: exit code %d, want %d; it should say %q:\n%s", step.args,
+				code, step.code, step.want, out)
 		}
 	}
 	if code, out := zarrfs(t, "cat", "--view", "raw", store, "a"); code != 0 || out != "abc" {
@@ -217,7 +263,8 @@ func TestMigrateVerb(t *testing.T) {
 
 func TestChooseVerb(t *testing.T) {
 	for argv, want := range map[string]string{
-		"zarrfs": "", "zarrfs -h": "", "zarrfs mount a b": "mount", "zarrfs /store /dir -o rw": "mount", "/sbin/mount.zarrfs /store /dir -o ro": "mount",
+		"zarrfs": "", "zarrfs -h": "", "zarrfs mount a b": "mount",
+		"zarrfs /store /dir -o rw": "mount", "/sbin/mount.zarrfs /store /dir -o ro": "mount",
 		"zarrfs frob": "", "zarrfs -f x y": "", "zarrfs tree a": "tree",
 	} {
 		got := ""
@@ -231,9 +278,11 @@ func TestChooseVerb(t *testing.T) {
 }
 
 func TestMountinfo(t *testing.T) {
-	line := `42 27 0:39 / /mnt/my\040store ro,nosuid shared:1 - fuse.zarrfs /data/a\040b.zarr ro,user_id=1000,group_id=100`
+	line :=
+		`42 27 0:39 / /mnt/my\040store ro,nosuid shared:1 - fuse.zarrfs /data/a\040b.zarr ro,user_id=1000,group_id=100`
 	m, ok := parseMountinfo(line)
-	if want := (mountEntry{"/mnt/my store", "fuse.zarrfs", "/data/a b.zarr", "0:39", "ro,user_id=1000,group_id=100", "/"}); !ok || m != want {
+	if want := (mountEntry{"/mnt/my store", "fuse.zarrfs", "/data/a b.zarr", "0:39",
+		"ro,user_id=1000,group_id=100", "/"}); !ok || m != want {
 		t.Errorf("%+v, want %+v", m, want)
 	}
 	if uid, known := m.owner(); uid != 1000 || !known {
@@ -251,8 +300,10 @@ func TestMountinfo(t *testing.T) {
 
 func TestSplitScheme(t *testing.T) {
 	for name, want := range map[string][2]string{
-		"/a/b.zarr": {"file", "/a/b.zarr"}, "b.zarr": {"file", "b.zarr"}, "file:///a/b%20c": {"file", "/a/b c"},
-		"file://localhost/a": {"file", "/a"}, "s3://bucket/x": {"s3", "bucket/x"}, "./odd://name": {"file", "./odd://name"},
+		"/a/b.zarr": {"file", "/a/b.zarr"}, "b.zarr": {"file", "b.zarr"},
+		"file:///a/b%20c":    {"file", "/a/b c"},
+		"file://localhost/a": {"file", "/a"}, "s3://bucket/x": {"s3", "bucket/x"},
+		"./odd://name": {"file", "./odd://name"},
 	} {
 		if scheme, location := splitScheme(name); [2]string{scheme, location} != want {
 			t.Errorf("%s: %q %q, want %q", name, scheme, location, want)
@@ -261,7 +312,8 @@ func TestSplitScheme(t *testing.T) {
 }
 
 func TestTexts(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 bytes", 1023: "1023 bytes", 1024: "1 KiB", 1536: "1.5 KiB", 1 << 30: "1 GiB", 1<<63 - 1: "8 EiB"} {
+	for n, want := range map[int64]string{0: "0 bytes", 1023: "1023 bytes", 1024: "1 KiB",
+		1536: "1.5 KiB", 1 << 30: "1 GiB", 1<<63 - 1: "8 EiB"} {
 		if got := bytesText(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)
 		}
@@ -284,8 +336,10 @@ func TestBrokenRoot(t *testing.T) {
 			"Zarr v3 node\n", "zarr.json: line 1, column 40"},
 		{"a v3 array without a grid", "zarr.json", `{"zarr_format": 3, "node_type": "array"}`,
 			"Zarr v3 array\n", "chunk_grid: expected a name or an object"},
-		{"a v2 group that is no JSON", ".zgroup", `{x`, "Zarr v2 group\n", ".zgroup: line 1, column 2"},
-		{"a v2 array that is no JSON", ".zarray", `[`, "Zarr v2 array\n", ".zarray: line 1, column 2"},
+		{"a v2 group that is no JSON", ".zgroup", `{x`, "Zarr v2 group\n",
+			".zgroup: line 1, column 2"},
+		{"a v2 array that is no JSON", ".zarray", `[`, "Zarr v2 array\n",
+			".zarray: line 1, column 2"},
 	} {
 		store := filepath.Join(t.TempDir(), "broken.zarr")
 		write(t, store, tc.file, tc.doc)
@@ -301,7 +355,8 @@ func TestBrokenRoot(t *testing.T) {
 			code, out := zarrfs(t, command...)
 			for _, want := range expected {
 				if code != exitStore || !strings.Contains(out, want) {
-					t.Errorf("%s: %s: exit code %d, expected %q:\n%s", tc.name, args, code, want, out)
+					t.Errorf("%s: %s: exit code %d, expected %q:\n%s", tc.name, args, code, want,
+						out)
 				}
 			}
 		}
@@ -313,7 +368,8 @@ func TestBrokenRoot(t *testing.T) {
 func TestBrokenGroup(t *testing.T) {
 	store, log := makeStore(t), filepath.Join(t.TempDir(), "log")
 	write(t, store, "ocean/zarr.json", `{"zarr_format": 3, "node_type": "group", "attributes": 3}`)
-	if code, out := zarrfs(t, "info", store, "ocean"); code != exitStore || !strings.Contains(out, "attributes: expected") {
+	if code, out := zarrfs(t, "info", store, "ocean"); code != exitStore ||
+		!strings.Contains(out, "attributes: expected") {
 		t.Errorf("info: exit code %d:\n%s", code, out)
 	}
 	dir := mounted(t, store, "--log", log)
@@ -328,7 +384,8 @@ func TestBrokenGroup(t *testing.T) {
 
 func TestTypeText(t *testing.T) {
 	for spelled, want := range map[string]string{
-		"<f4": "float32", ">f4": "float32 big-endian", "|b1": "bool", "|i1": "int8", "<u2": "uint16", "<c16": "complex128", "|S8": "S8", "<U5": "U5", "|V16": "V16",
+		"<f4": "float32", ">f4": "float32 big-endian", "|b1": "bool", "|i1": "int8",
+		"<u2": "uint16", "<c16": "complex128", "|S8": "S8", "<U5": "U5", "|V16": "V16",
 		"<M8[ns]": "datetime64[ns]", "<m8[10us]": "timedelta64[10us]", "string": "string", "": "",
 	} {
 		if got := typeText(spelled); got != want {
@@ -340,7 +397,8 @@ func TestTypeText(t *testing.T) {
 func TestCodecsText(t *testing.T) {
 	chain := `[{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
 		{"name": "zstd", "configuration": {"level": 3, "checksum": false}}], "index_codecs": [{"name": "crc32c"}], "index_location": "end"}}]`
-	if got, want := codecsText([]byte(chain)), "sharding_indexed[bytes(little) → zstd(3)]"; got != want {
+	if got, want := codecsText([]byte(chain)),
+		"sharding_indexed[bytes(little) → zstd(3)]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -350,9 +408,12 @@ func TestBadTmpdirIsNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	noError(t, "file", os.WriteFile(file, nil, 0o600))
 	for _, tc := range []struct{ tmpdir, flag, want string }{
-		{"/nowhere/tmp", "", "TMPDIR, which is the scratch folder without --scratch-dir: /nowhere/tmp: no such file or directory"},
-		{file, "", "TMPDIR, which is the scratch folder without --scratch-dir: " + file + " is not a folder"},
-		{"/nowhere/tmp", "--scratch-dir=/nowhere/scratch", "zarrfs: --scratch-dir /nowhere/scratch: no such file or directory"},
+		{"/nowhere/tmp", "", "TMPDIR, which is the scratch folder without --scratch-dir: " +
+			"/nowhere/tmp: no such file or directory"},
+		{file, "", "TMPDIR, which is the scratch folder without --scratch-dir: " + file +
+			" is not a folder"},
+		{"/nowhere/tmp", "--scratch-dir=/nowhere/scratch",
+			"zarrfs: --scratch-dir /nowhere/scratch: no such file or directory"},
 	} {
 		args := []string{"mount", makeStore(t), t.TempDir()}
 		if tc.flag != "" {
@@ -362,7 +423,8 @@ func TestBadTmpdirIsNamed(t *testing.T) {
 		cmd.Env = append(cmd.Env, "TMPDIR="+tc.tmpdir)
 		out, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), tc.want) {
-			t.Errorf("TMPDIR=%s %s: exit code %d: %s", tc.tmpdir, tc.flag, cmd.ProcessState.ExitCode(), out)
+			t.Errorf("TMPDIR=%s %s: exit code %d: %s", tc.tmpdir, tc.flag,
+				cmd.ProcessState.ExitCode(), out)
 		}
 	}
 }

@@ -199,7 +199,8 @@ func (u *unmounting) awaitRelease() error {
 		wait = max(wait, detachedFor+rescueMost)
 		sayCutOff(by)
 	case by != "":
-		fmt.Fprintf(stderr, "zarrfs: %s is unmounted here, but copies of the mount go on, as containers have them: %s; waiting for their end …\n", u.mount.dir, by)
+		fmt.Fprintf(stderr, "zarrfs: %s is unmounted here, but copies of the mount go on, as "+
+			"containers have them: %s; waiting for their end …\n", u.mount.dir, by)
 	default:
 		sayUnseen(u.mount, u.pid)
 	}
@@ -229,7 +230,8 @@ func (u *unmounting) endHeld(err error) error {
 
 func sayCutOff(by string) {
 	if by != "" {
-		fmt.Fprintln(stderr, "zarrfs: copies of the mount in other mount namespaces are cut off:", by)
+		fmt.Fprintln(stderr, "zarrfs: copies of the mount in other mount namespaces are cut off:",
+			by)
 	}
 }
 
@@ -254,15 +256,19 @@ func (u *unmounting) signalTwice() {
 func stillCopied(m mountEntry, pid int, serving bool, by string) error {
 	cure := "End these programs"
 	if serving {
-		cure = fmt.Sprintf("End these programs, or have process %d, which serves them, end within %s with `kill %[1]d`", pid, detachedFor)
+		cure = fmt.Sprintf("End these programs, or have process %d, which serves them, end "+
+			"within %s with `kill %[1]d`", pid, detachedFor)
 	}
-	return fmt.Errorf("%s is unmounted here, but copies of the mount in other mount namespaces, as containers have them, go on: %s\n%s; umount with --force cuts them off at once", m.dir, by, cure)
+	return fmt.Errorf("%s is unmounted here, but copies of the mount in other mount namespaces, "+
+		"as containers have them, go on: %s\n%s; umount with --force cuts them off at once", m.dir,
+		by, cure)
 }
 
 // sayCopies waits until some program takes the mount out of the tree. Then it logs for which copies
 // of the mount this process goes on.
 func (e *ending) sayCopies() {
-	mounts, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0) // os.Open would have Go's poller take the events
+	// os.Open would have Go's poller take the events
+	mounts, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
@@ -277,7 +283,8 @@ func (e *ending) sayCopies() {
 		}
 	}
 	if by := copiesText(e.entry); by != "" {
-		e.log.Warn("unmounted here, but copies of the mount in other mount namespaces go on; this process ends with them, or some time after SIGTERM",
+		e.log.Warn("unmounted here, but copies of the mount in other mount namespaces go on; "+
+			"this process ends with them, or some time after SIGTERM",
 			"dir", e.config.dir, "by", by, "after", detachedFor)
 	} else if by := unseenText(e.entry); by != "" {
 		e.log.Warn("unmounted here, but something keeps the mount; "+

@@ -19,11 +19,14 @@ import (
 func inCopy(t *testing.T, dir, script string) *exec.Cmd {
 	t.Helper()
 	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
-		t.Skipf("NOT TESTED: copies of a mount in other mount namespaces, which root and unshare can make: %v\n%s", err, out)
+		t.Skipf("NOT TESTED: copies of a mount in other mount namespaces, which root and unshare "+
+			"can make: %v\n%s", err, out)
 	}
 	// The namespace has copies of the mounts of other tests too, whose umount would wait for it.
-	others := `awk -v own="$0" '$3 == "fuse.zarrfs" && $2 != own { print $2 }' /proc/mounts | xargs -r umount -l; `
-	cmd := exec.Command("unshare", "-m", "sh", "-c", others+script+"; echo ready; exec sleep 600", dir)
+	others :=
+		`awk -v own="$0" '$3 == "fuse.zarrfs" && $2 != own { print $2 }' /proc/mounts | xargs -r umount -l; `
+	cmd := exec.Command("unshare", "-m", "sh", "-c", others+script+"; echo ready; exec sleep 600",
+		dir)
 	cmd.Dir = filepath.Dir(dir)
 	said, err := cmd.StdoutPipe()
 	noError(t, "pipe", err)
@@ -39,7 +42,9 @@ func inCopy(t *testing.T, dir, script string) *exec.Cmd {
 
 // foreground mounts a store by a process that belongs to the test, and returns what waits for a
 // text in its log.
-func foreground(t *testing.T, store string, environ ...string) (cmd *exec.Cmd, dir string, said func(text string)) {
+func foreground(
+	t *testing.T, store string, environ ...string,
+) (cmd *exec.Cmd, dir string, said func(text string)) {
 	t.Helper()
 	return foregroundBy(t, nil, store, environ...)
 }
@@ -78,7 +83,8 @@ func foregroundBy(
 // logSays waits until the log has a text.
 func logSays(t *testing.T, log, text string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(string(bytesOf(t, log)), text); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !strings.Contains(string(bytesOf(t, log)),
+		text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the log does not say %q:\n%s", text, bytesOf(t, log))
 		}
@@ -92,7 +98,8 @@ func TestCopiedMount(t *testing.T) {
 	other := inCopy(t, dir, "true")
 	holder := fmt.Sprintf("sleep (pid %d) at %s", other.Process.Pid, dir)
 	code, out := zarrfs(t, "umount", "--timeout", "1500ms", dir)
-	if code != exitBusy || strings.Count(out, holder) != 2 || !strings.Contains(out, fmt.Sprintf("kill %d", cmd.Process.Pid)) {
+	if code != exitBusy || strings.Count(out, holder) != 2 ||
+		!strings.Contains(out, fmt.Sprintf("kill %d", cmd.Process.Pid)) {
 		t.Errorf("umount: exit code %d: %s", code, out)
 	}
 	said(holder)
@@ -107,7 +114,9 @@ func TestCopiedMountIsForced(t *testing.T) {
 	cmd, dir, _ := foreground(t, store)
 	other := inCopy(t, dir, "exec 3<>"+dir+"/rows.raw; printf 'in the copy' >&3")
 	code, out := zarrfs(t, "umount", "--force", dir)
-	if code != 0 || !strings.Contains(out, fmt.Sprintf("cut off: sleep (pid %d) at %s", other.Process.Pid, dir)) {
+	if code != 0 ||
+		!strings.Contains(out, fmt.Sprintf("cut off: sleep (pid %d) at %s", other.Process.Pid,
+			dir)) {
 		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
 	noError(t, "the end of the mount's process", cmd.Wait())
@@ -122,16 +131,19 @@ func TestForceAfterUmountTimedOut(t *testing.T) {
 	other := inCopy(t, dir, "exec 3<>"+dir+"/rows.raw; printf 'in the copy' >&3")
 	holder := fmt.Sprintf("sleep (pid %d) at %s", other.Process.Pid, dir)
 	for _, args := range [][]string{{"umount", "--timeout", "10ms", dir}, {"umount", dir}} {
-		if code, out := zarrfs(t, args...); code != exitBusy || !strings.Contains(out, holder) || !strings.Contains(out, "--force") {
+		if code, out := zarrfs(t, args...); code != exitBusy || !strings.Contains(out, holder) ||
+			!strings.Contains(out, "--force") {
 			t.Errorf("zarrfs %s: exit code %d: %s", args, code, out)
 		}
 	}
-	if code, out := zarrfs(t, "umount", "--force", dir); code != 0 || !strings.Contains(out, "cut off: "+holder) {
+	if code, out := zarrfs(t, "umount", "--force", dir); code != 0 ||
+		!strings.Contains(out, "cut off: "+holder) {
 		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
 	noError(t, "the end of the mount's process", cmd.Wait())
 	check(t, "stored", stored(t, store, "rows.raw")[:11], []byte("in the copy"))
-	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount || !strings.Contains(out, "is not a mount") {
+	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount ||
+		!strings.Contains(out, "is not a mount") {
 		t.Errorf("umount --force of what has ended: exit code %d: %s", code, out)
 	}
 }
@@ -148,7 +160,8 @@ func TestForceSparesOtherMounts(t *testing.T) {
 	if code, out := zarrfs(t, "umount", "--force", second); code != 0 {
 		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
-	if _, err := os.ReadFile(fmt.Sprintf("/proc/%d/root%s/a.json", other.Process.Pid, first)); err != nil {
+	if _, err := os.ReadFile(fmt.Sprintf("/proc/%d/root%s/a.json", other.Process.Pid,
+		first)); err != nil {
 		t.Errorf("the copy of another mount: %v", err)
 	}
 }
@@ -278,7 +291,8 @@ func TestBoundMount(t *testing.T) {
 		t.Skipf("NOT TESTED: bind mounts, which root can make: %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(other, syscall.MNT_DETACH) })
-	if code, out := zarrfs(t, "umount", "--timeout", "10ms", dir); code != exitBusy || !strings.Contains(out, "the mount at "+other) {
+	if code, out := zarrfs(t, "umount", "--timeout", "10ms", dir); code != exitBusy ||
+		!strings.Contains(out, "the mount at "+other) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
@@ -389,7 +403,8 @@ func TestSecondSignal(t *testing.T) {
 		said(text)
 	}
 	noError(t, "the process", cmd.Wait())
-	if err := f.Close(); err != nil && !errors.Is(err, syscall.ENOTCONN) && !errors.Is(err, syscall.ECONNABORTED) {
+	if err := f.Close(); err != nil && !errors.Is(err, syscall.ENOTCONN) &&
+		!errors.Is(err, syscall.ECONNABORTED) {
 		t.Errorf("close: %v", err)
 	}
 	log := bytesOf(t, cmd.Args[4])

@@ -18,25 +18,31 @@ func TestCreate(t *testing.T) {
 		store := filepath.Join(t.TempDir(), "new.zarr")
 		for _, args := range [][]string{
 			{"create", "--format", format, "--attributes", `{"title": "new"}`, "--group", store},
-			{"create", store, "a/b/c", "--shape", "10,20", "--dtype", "float32", "--chunks", "5,5", "--attributes", `{"units": "K"}`},
+			{"create", store, "a/b/c", "--shape", "10,20", "--dtype", "float32", "--chunks", "5,5",
+				"--attributes", `{"units": "K"}`},
 			{"create", store, "one", "--shape", "()", "--dtype", "<i4", "--fill-value", "7"},
-			{"create", store, "points", "--shape", "3", "--dtype", "[('x', '<f4'), ('y', '<i2')]", "--codecs", "none"},
+			{"create", store, "points", "--shape", "3", "--dtype", "[('x', '<f4'), ('y', '<i2')]",
+				"--codecs", "none"},
 		} {
 			if code, out := zarrfs(t, args...); code != 0 || strings.Count(out, "\n") != 1 {
 				t.Fatalf("%q: exit code %d: %s", args, code, out)
 			}
 		}
 		for args, want := range map[string]string{
-			"info STORE": "    title     new\n", "info STORE a/b/c": "chunks      5 × 5, 0 of 8 stored\n", "info --json STORE a/b/c": `"zarr_format": ` + format,
-			"info STORE a/b": "1 array, 0 groups", "cat --view raw STORE one": "\x07\x00\x00\x00", "info STORE points": `[["x","<f4"],["y","<i2"]]`,
+			"info STORE": "    title     new\n", "info STORE a/b/c": "chunks      5 × 5, 0 of 8 " +
+				"stored\n", "info --json STORE a/b/c": `"zarr_format": ` + format,
+			"info STORE a/b": "1 array, 0 groups", "cat --view raw STORE one": "\x07\x00\x00\x00",
+			"info STORE points":        `[["x","<f4"],["y","<i2"]]`,
 			"info --json STORE a/b/c ": `"units": "K"`,
 		} {
 			code, out := zarrfs(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...)
 			if code != 0 || !strings.Contains(out, want) {
-				t.Errorf("format %s: zarrfs %s: exit code %d; it should say %q:\n%s", format, args, code, want, out)
+				t.Errorf("format %s: zarrfs %s: exit code %d; it should say %q:\n%s", format, args,
+					code, want, out)
 			}
 		}
-		if left, err := filepath.Glob(filepath.Join(store, ".zarrfs*")); err != nil || len(left) > 0 {
+		if left, err := filepath.Glob(filepath.Join(store, ".zarrfs*")); err != nil ||
+			len(left) > 0 {
 			t.Errorf("%v is left in the store, %v", left, err)
 		}
 	}
@@ -60,17 +66,20 @@ func TestRefusedCreateLeavesNothing(t *testing.T) {
 		`p --group --attributes {},"more":{}`,
 		"p/q --group --attributes {\"title\":\"\xff\"}",
 	} {
-		for _, format := range []string{"", "2"} { // that of the store; "" if it is still to be made
+		// that of the store; "" if it is still to be made
+		for _, format := range []string{"", "2"} {
 			store := filepath.Join(t.TempDir(), "s.zarr")
 			if format != "" {
 				must(t, "create", store, "--group", "--format", format)
 			}
 			before := namesIn(t, store)
-			if code, out := zarrfs(t, append([]string{"create", store}, strings.Fields(args)...)...); code != exitUsage {
+			if code, out := zarrfs(t,
+				append([]string{"create", store}, strings.Fields(args)...)...); code != exitUsage {
 				t.Errorf("zarrfs create %s: exit code %d, want %d: %s", args, code, exitUsage, out)
 			}
 			if left := namesIn(t, store); !slices.Equal(left, before) {
-				t.Errorf("zarrfs create %s, store of format %q: there is %q, before it was %q", args, format, left, before)
+				t.Errorf("zarrfs create %s, store of format %q: there is %q, before it was %q",
+					args, format, left, before)
 			}
 		}
 	}
@@ -81,15 +90,21 @@ func TestRefusedCreateLeavesNothing(t *testing.T) {
 func TestCreateByTheGroupsRecipe(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	must(t, "create", store, "--group", "--format", "2")
-	must(t, "create", store, "g", "--group", "--attributes", `{"zarrfs": {"chunks": "2,2", "codecs": "none"}}`)
+	must(t, "create", store, "g", "--group", "--attributes",
+		`{"zarrfs": {"chunks": "2,2", "codecs": "none"}}`)
 	before := namesIn(t, store)
-	if code, out := zarrfs(t, "create", store, "g/p/a", "--shape", "4,4", "--dtype", "i1", "--shards", "4,4"); code != exitUsage || !strings.Contains(out, "expected none in format 2") {
+	if code, out := zarrfs(t, "create", store, "g/p/a", "--shape", "4,4", "--dtype", "i1",
+		"--shards", "4,4"); code != exitUsage ||
+		!strings.Contains(out, "expected none in format 2") {
 		t.Errorf("shards: exit code %d: %s", code, out)
 	}
 	if left := namesIn(t, store); !slices.Equal(left, before) {
 		t.Errorf("there is %q, before it was %q", left, before)
 	}
-	for _, tc := range []struct{ name, flag, value, chunks string }{{"g/p/a", "--format", "2", "2,2"}, {"g/b", "--chunks", "3,4", "3,4"}} {
+	for _, tc := range []struct {
+		name, flag, value,
+		chunks string
+	}{{"g/p/a", "--format", "2", "2,2"}, {"g/b", "--chunks", "3,4", "3,4"}} {
 		must(t, "create", store, tc.name, "--shape", "8,8", "--dtype", "i1", tc.flag, tc.value)
 		var doc struct {
 			Chunks     []int
@@ -99,11 +114,14 @@ func TestCreateByTheGroupsRecipe(t *testing.T) {
 		if err = errors.Join(err, json.Unmarshal(text, &doc)); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Trim(strings.ReplaceAll(fmt.Sprint(doc.Chunks), " ", ","), "[]"); got != tc.chunks || doc.Compressor != nil {
-			t.Errorf("%s has chunks %s, want %s, and the compressor %v", tc.name, got, tc.chunks, doc.Compressor)
+		if got := strings.Trim(strings.ReplaceAll(fmt.Sprint(doc.Chunks), " ", ","),
+			"[]"); got != tc.chunks || doc.Compressor != nil {
+			t.Errorf("%s has chunks %s, want %s, and the compressor %v", tc.name, got, tc.chunks,
+				doc.Compressor)
 		}
 	}
-	if code, out := zarrfs(t, "create", store, "g/b/c/d", "--shape", "3", "--dtype", "i1"); code != exitStore || !strings.Contains(out, `"g/b" is an array`) {
+	if code, out := zarrfs(t, "create", store, "g/b/c/d", "--shape", "3", "--dtype",
+		"i1"); code != exitStore || !strings.Contains(out, `"g/b" is an array`) {
 		t.Errorf("below an array: exit code %d: %s", code, out)
 	}
 }
@@ -135,13 +153,20 @@ func namesIn(t *testing.T, dir string) (list []string) {
 // them: numpy.dtype(name).str.
 func TestNumPyNames(t *testing.T) {
 	for name, want := range map[string]string{
-		"bool": "|b1", "bool_": "|b1", "?": "|b1", "byte": "|i1", "ubyte": "|u1", "b": "|i1", "B": "|u1", "short": "<i2", "ushort": "<u2", "h": "<i2", "H": "<u2",
-		"intc": "<i4", "uintc": "<u4", "i": "<i4", "I": "<u4", "int": "<i8", "int_": "<i8", "uint": "<u8", "long": "<i8", "ulong": "<u8", "longlong": "<i8",
-		"ulonglong": "<u8", "intp": "<i8", "uintp": "<u8", "l": "<i8", "L": "<u8", "q": "<i8", "Q": "<u8", "p": "<i8", "P": "<u8",
-		"int8": "|i1", "uint16": "<u2", "int32": "<i4", "uint64": "<u8", "half": "<f2", "e": "<f2", "single": "<f4", "f": "<f4", "float": "<f8",
-		"double": "<f8", "d": "<f8", "float16": "<f2", "float32": "<f4", "float64": "<f8", "complex": "<c16", "csingle": "<c8", "cdouble": "<c16", "F": "<c8", "D": "<c16",
-		"complex64": "<c8", "complex128": "<c16", "datetime64[ns]": "<M8[ns]", "timedelta64[s]": "<m8[s]",
-		"M8[D]": "<M8[D]", "datetime64[10us]": "<M8[10us]", "i4": "<i4", "u8": "<u8", "f2": "<f2", "c16": "<c16", "b1": "|b1", "S8": "|S8", "U5": "<U5", "V16": "|V16",
+		"bool": "|b1", "bool_": "|b1", "?": "|b1", "byte": "|i1", "ubyte": "|u1", "b": "|i1",
+		"B": "|u1", "short": "<i2", "ushort": "<u2", "h": "<i2", "H": "<u2",
+		"intc": "<i4", "uintc": "<u4", "i": "<i4", "I": "<u4", "int": "<i8", "int_": "<i8",
+		"uint": "<u8", "long": "<i8", "ulong": "<u8", "longlong": "<i8",
+		"ulonglong": "<u8", "intp": "<i8", "uintp": "<u8", "l": "<i8", "L": "<u8", "q": "<i8",
+		"Q": "<u8", "p": "<i8", "P": "<u8",
+		"int8": "|i1", "uint16": "<u2", "int32": "<i4", "uint64": "<u8", "half": "<f2", "e": "<f2",
+		"single": "<f4", "f": "<f4", "float": "<f8",
+		"double": "<f8", "d": "<f8", "float16": "<f2", "float32": "<f4", "float64": "<f8",
+		"complex": "<c16", "csingle": "<c8", "cdouble": "<c16", "F": "<c8", "D": "<c16",
+		"complex64": "<c8", "complex128": "<c16", "datetime64[ns]": "<M8[ns]",
+		"timedelta64[s]": "<m8[s]",
+		"M8[D]":          "<M8[D]", "datetime64[10us]": "<M8[10us]", "i4": "<i4", "u8": "<u8",
+		"f2": "<f2", "c16": "<c16", "b1": "|b1", "S8": "|S8", "U5": "<U5", "V16": "|V16",
 		"a5": "|S5", "|a5": "|S5", "c": "|S1", "=f4": "<f4", ">i2": ">i2",
 	} {
 		got, err := parseType(name)
@@ -169,8 +194,9 @@ func TestNumPyNames(t *testing.T) {
 		"longdouble": "take float64", "void": "such as V16", "int7": "no type",
 		"datetime64": "such as datetime64[ns]", "M8": "give a unit", "M": "give a unit",
 		"timedelta64": "give a unit", "m8": "give a unit", "m": "give a unit",
-		"M8[generic]": "give a unit", "i4,M8": "give a unit", "[('a', [('b', '<m8')])]": "give a unit",
-		"T": "take that", "i4,T": "take that",
+		"M8[generic]": "give a unit", "i4,M8": "give a unit",
+		"[('a', [('b', '<m8')])]": "give a unit",
+		"T":                       "take that", "i4,T": "take that",
 		"S0": "take bytes", "|a0": "take bytes", "i4,U0": "for texts string",
 		"2i4": "add the lengths to --shape", "(2,3)f8": "add the lengths to --shape",
 		"i4,(2,3)f8": "as in i4,f8,f8", "i4, 2f8": "as in i4,f8,f8",
@@ -185,17 +211,21 @@ func TestNumPyNames(t *testing.T) {
 func TestDimensionNames(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		store := filepath.Join(t.TempDir(), "new.zarr")
-		code, out := zarrfs(t, "create", store, "x", "--format", format, "--shape", "2,3", "--dtype", "float",
+		code, out := zarrfs(t, "create", store, "x", "--format", format, "--shape", "2,3",
+			"--dtype", "float",
 			"--dimension-names", "lat,lon", "--attributes", `{"units": "K"}`)
 		if code != 0 {
 			t.Fatalf("format %s: exit code %d: %s", format, code, out)
 		}
 		_, out = zarrfs(t, "info", "--json", store, "x")
 		out = strings.Join(strings.Fields(out), "")
-		if !strings.Contains(out, `"dimension_names":["lat","lon"]`) || !strings.Contains(out, `"units":"K"`) {
+		if !strings.Contains(out, `"dimension_names":["lat","lon"]`) ||
+			!strings.Contains(out, `"units":"K"`) {
 			t.Errorf("format %s:\n%s", format, out)
 		}
-		if code, out := zarrfs(t, "create", store, "y", "--shape", "2,3", "--dtype", "float", "--dimension-names", "lat"); code != exitUsage || !strings.Contains(out, "expected 2 names") {
+		if code, out := zarrfs(t, "create", store, "y", "--shape", "2,3", "--dtype", "float",
+			"--dimension-names", "lat"); code != exitUsage ||
+			!strings.Contains(out, "expected 2 names") {
 			t.Errorf("too few names: exit code %d: %s", code, out)
 		}
 	}
@@ -217,7 +247,8 @@ func TestStoreFollowsUmask(t *testing.T) {
 			t.Fatalf("umask %03o: %s", umask, out)
 		}
 		files := 0
-		err := filepath.Walk(filepath.Join(work, "s.zarr"), func(path string, info os.FileInfo, err error) error {
+		err := filepath.Walk(filepath.Join(work, "s.zarr"), func(path string, info os.FileInfo,
+			err error) error {
 			want := os.FileMode(0o666 &^ umask)
 			if info != nil && info.IsDir() {
 				want = os.FileMode(0o777 &^ umask)

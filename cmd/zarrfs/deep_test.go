@@ -15,8 +15,9 @@ func TestNewGroupsStayLookedUp(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "d/d/d/d/d"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(1100 * time.Millisecond) // until the kernel asks for what it has learned when they were made
-	for range 50 {                      // on a busy machine the kernel may have to ask again meanwhile, after a second
+	// until the kernel asks for what it has learned when they were made
+	time.Sleep(1100 * time.Millisecond)
+	for range 50 { // on a busy machine the kernel may have to ask again meanwhile, after a second
 		look(t, dir)
 		before, begun := statusOf(t, dir).Lookups, time.Now()
 		for range 20 {

@@ -17,13 +17,18 @@ var numpyNames = map[string]string{
 	"b": "|i1", "byte": "|i1", "B": "|u1", "ubyte": "|u1",
 	"h": "<i2", "short": "<i2", "H": "<u2", "ushort": "<u2",
 	"i": "<i4", "intc": "<i4", "I": "<u4", "uintc": "<u4",
-	"l": "<i8", "q": "<i8", "p": "<i8", "int": "<i8", "int_": "<i8", "long": "<i8", "longlong": "<i8", "intp": "<i8",
-	"L": "<u8", "Q": "<u8", "P": "<u8", "uint": "<u8", "ulong": "<u8", "ulonglong": "<u8", "uintp": "<u8",
-	"e": "<f2", "half": "<f2", "f": "<f4", "single": "<f4", "d": "<f8", "double": "<f8", "float": "<f8", "float_": "<f8",
-	"F": "<c8", "csingle": "<c8", "D": "<c16", "cdouble": "<c16", "complex": "<c16", "complex_": "<c16",
-	"M": "<M8", "datetime64": "<M8", "m": "<m8", "timedelta64": "<m8",
-	"U": "string", "str": "string", "str_": "string", "unicode": "string", "S": "bytes", "bytes_": "bytes",
-	"a": "bytes", "c": "|S1",
+	"l": "<i8", "q": "<i8", "p": "<i8", "int": "<i8", "int_": "<i8", "long": "<i8",
+	"longlong": "<i8", "intp": "<i8",
+	"L": "<u8", "Q": "<u8", "P": "<u8", "uint": "<u8", "ulong": "<u8", "ulonglong": "<u8",
+	"uintp": "<u8",
+	"e":     "<f2", "half": "<f2", "f": "<f4", "single": "<f4", "d": "<f8", "double": "<f8",
+	"float": "<f8", "float_": "<f8",
+	"F": "<c8", "csingle": "<c8", "D": "<c16", "cdouble": "<c16", "complex": "<c16",
+	"complex_": "<c16",
+	"M":        "<M8", "datetime64": "<M8", "m": "<m8", "timedelta64": "<m8",
+	"U": "string", "str": "string", "str_": "string", "unicode": "string", "S": "bytes",
+	"bytes_": "bytes",
+	"a":      "bytes", "c": "|S1",
 }
 
 // unstorable are names that NumPy has and Zarr has not, and what to do.
@@ -36,8 +41,10 @@ var unstorable = map[string]string{
 }
 
 const (
-	objectHint = "Python objects are not a type of Zarr; for texts take string, for bytes take bytes"
-	longHint   = "Zarr has no floating-point numbers of more than 64 bits; take float64 or complex128"
+	objectHint = "Python objects are not a type of Zarr; for texts take string, for bytes " +
+		"take bytes"
+	longHint = "Zarr has no floating-point numbers of more than 64 bits; take float64 or " +
+		"complex128"
 	voidHint   = "raw bytes need a length, such as V16"
 	stringHint = "texts of any length are the type string in Zarr; take that"
 	emptyHint  = "an element needs at least one byte; " +

@@ -19,15 +19,18 @@ func TestFolderOfStores(t *testing.T) {
 	check(t, "an array", bytesOf(t, at("three.zarr/ocean/b.raw")), []byte(chunk(0, 6)))
 	noError(t, "a group in the store of format 2", os.Mkdir(at("deep/er/two.zarr/g"), 0o777))
 	noError(t, "a folder at the top", os.Mkdir(at("new.zarr"), 0o777))
-	noError(t, "an array in it", os.WriteFile(at("new.zarr/x.npy"), npyFile("abcdef", 1, "(3,)"), 0o666))
-	noError(t, "an array at the top", os.WriteFile(at("y.npy"), npyFile("abcdef", 1, "(3,)"), 0o666))
+	noError(t, "an array in it", os.WriteFile(at("new.zarr/x.npy"), npyFile("abcdef", 1, "(3,)"),
+		0o666))
+	noError(t, "an array at the top", os.WriteFile(at("y.npy"), npyFile("abcdef", 1, "(3,)"),
+		0o666))
 	if err := os.Remove(at("notes")); err == nil {
 		t.Error("a folder that holds other files is removed")
 	}
 	if code, out := zarrfs(t, "umount", dir); code != 0 {
 		t.Errorf("umount: exit code %d: %s", code, out)
 	}
-	for _, file := range []string{"deep/er/two.zarr/g/.zgroup", "new.zarr/zarr.json", "new.zarr/x/zarr.json", "y/zarr.json", "notes/readme.txt"} {
+	for _, file := range []string{"deep/er/two.zarr/g/.zgroup", "new.zarr/zarr.json",
+		"new.zarr/x/zarr.json", "y/zarr.json", "notes/readme.txt"} {
 		if _, err := os.Stat(filepath.Join(data, file)); err != nil {
 			t.Error(err)
 		}
@@ -42,7 +45,8 @@ func TestFolderOfStores(t *testing.T) {
 			t.Errorf("info %s: exit code %d: %s", store, code, out)
 		}
 	}
-	if code, out := zarrfs(t, "tree", data); code != 0 || !strings.Contains(out, "three.zarr/") || !strings.Contains(out, "two.zarr/") {
+	if code, out := zarrfs(t, "tree", data); code != 0 || !strings.Contains(out, "three.zarr/") ||
+		!strings.Contains(out, "two.zarr/") {
 		t.Errorf("tree: exit code %d:\n%s", code, out)
 	}
 	two := mounted(t, data, "--create-format", "2")
@@ -56,7 +60,8 @@ func TestFolderOfStores(t *testing.T) {
 func TestFolderWithoutStores(t *testing.T) {
 	data := t.TempDir()
 	write(t, data, "a/b/c/notes.txt", "text")
-	if code, out := zarrfs(t, "mount", data, t.TempDir()); code != exitStore || !strings.Contains(out, "and no store lies below it") {
+	if code, out := zarrfs(t, "mount", data, t.TempDir()); code != exitStore ||
+		!strings.Contains(out, "and no store lies below it") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }

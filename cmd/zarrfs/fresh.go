@@ -22,8 +22,9 @@ var freshKinds = map[string]store.FreshKind{
 
 func addFreshFlags(flags *pflag.FlagSet) *freshFlags {
 	f := new(freshFlags)
-	flags.StringVar(&f.when, "fresh", "open", "when a remote store is asked again: for the documents "+
-		"of an array whenever it is opened (open), for anything after --meta-ttl (ttl), or never")
+	flags.StringVar(&f.when, "fresh", "open", "when a remote store is asked again: for the "+
+		"documents of an array whenever it is opened (open), for anything after --meta-ttl "+
+		"(ttl), or never")
 	flags.DurationVar(&f.ttl, "meta-ttl", store.DefaultTTL,
 		"how long what was found in a remote store is known, as 10s or 5m; 0: not at all")
 	return f

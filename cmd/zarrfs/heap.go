@@ -13,8 +13,8 @@ const (
 	// taken while the collector works.
 	overhead = 48 << 20
 	// garbage is how much of the heap, in percent of what is alive, may be garbage. Small chunks
-	// are the most of the heap. They cost the collector nothing to look at, and are recycled anyway,
-	// so it may run often. Large chunks are not of the heap.
+	// are the most of the heap. They cost the collector nothing to look at, and are recycled
+	// anyway, so it may run often. Large chunks are not of the heap.
 	garbage = 40
 	// floor is the heap below which the collector does not run at all: a fresh daemon would
 	// otherwise collect a dozen times while its first chunks come in, which cost half the speed of

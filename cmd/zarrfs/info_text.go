@@ -23,7 +23,8 @@ func (i *nodeInfo) print(w io.Writer) error {
 
 func (i *nodeInfo) lines(t io.Writer) {
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(t, "  %s\t%s\n", terminal.Line(name), terminal.Line(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(t, "  %s\t%s\n", terminal.Line(name),
+			terminal.Line(fmt.Sprintf(format, args...)))
 	}
 	if i.Format != 0 {
 		line("node", "Zarr v%d %s", i.Format, i.Node)
@@ -195,7 +196,9 @@ func codecsText(chain json.RawMessage) string {
 			switch {
 			case name == "codecs":
 				inner = "[" + codecsText(value) + "]"
-			case value[0] == '{' || value[0] == '[' || string(value) == "null" || name == "checksum" || name == "index_location" || name == "typesize" || name == "blocksize":
+			case value[0] == '{' || value[0] == '[' || string(value) == "null" ||
+				name == "checksum" || name == "index_location" || name == "typesize" ||
+				name == "blocksize":
 			case json.Unmarshal(value, &text) == nil:
 				values = append(values, text)
 			default:

@@ -30,7 +30,8 @@ type mountLog struct {
 func openLog(to, level string, foreground bool) (*mountLog, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, usageError{fmt.Errorf("--log-level %q: expected debug, info, warn or error", level)}
+		return nil, usageError{fmt.Errorf("--log-level %q: expected debug, info, warn or error",
+			level)}
 	}
 	o := &slog.HandlerOptions{Level: l}
 	if to == "" && foreground {
@@ -42,20 +43,24 @@ func openLog(to, level string, foreground bool) (*mountLog, error) {
 			return &mountLog{slog.New(h), "syslog", nil}, nil
 		}
 		if f, err := stateLog(); err == nil {
-			return &mountLog{slog.New(slog.NewTextHandler(terminal.NewWriter(f), o)), f.path, f}, nil
+			return &mountLog{slog.New(slog.NewTextHandler(terminal.NewWriter(f), o)), f.path, f},
+				nil
 		}
 		return &mountLog{slog.New(slog.DiscardHandler), "none", nil}, nil
 	case "none":
 		return &mountLog{slog.New(slog.DiscardHandler), "none", nil}, nil
 	case "stderr":
 		if !foreground {
-			return nil, usageError{errors.New("--log stderr: a mount in the background has no standard error; use --foreground or --log FILE")}
+			return nil,
+				usageError{errors.New("--log stderr: a mount in the background has no standard " +
+					"error; use --foreground or --log FILE")}
 		}
 		return &mountLog{slog.New(slog.NewTextHandler(stderr, o)), "stderr", nil}, nil
 	case "syslog":
 		h, err := newSyslog(o)
 		if err != nil {
-			return nil, fmt.Errorf("--log syslog: there is no syslog here (%w); use --log FILE", err)
+			return nil, fmt.Errorf("--log syslog: there is no syslog here (%w); use --log FILE",
+				err)
 		}
 		return &mountLog{slog.New(h), "syslog", nil}, nil
 	}

@@ -26,7 +26,8 @@ type memoryLimits struct {
 func memory() memoryLimits {
 	root := os.DirFS("/")
 	limit := min(groupLimit(root), addressLimit(root))
-	return memoryLimits{min(memInfo(root, "MemTotal:"), limit), min(memInfo(root, "MemAvailable:"), limit)}
+	return memoryLimits{min(memInfo(root, "MemTotal:"), limit),
+		min(memInfo(root, "MemAvailable:"), limit)}
 }
 
 // memoryTotal returns how much memory this process may take, in bytes.
@@ -99,7 +100,8 @@ func enoughAddresses() error {
 	if !limited || left >= leastAddresses {
 		return nil
 	}
-	return fmt.Errorf("the limit of the address space (ulimit -v) leaves %s, and a mount needs %s: raise the limit, or limit memory by a control group instead",
+	return fmt.Errorf("the limit of the address space (ulimit -v) leaves %s, and a mount needs "+
+		"%s: raise the limit, or limit memory by a control group instead",
 		bytesText(left), bytesText(leastAddresses))
 }
 
@@ -150,7 +152,8 @@ func groupOf(groups string, m mountEntry) (group string, ok bool) {
 			continue
 		}
 		unified := fields[1] == ""
-		if unified != (m.kind == "cgroup2") || !unified && !(hasOption(fields[1], "memory") && hasOption(m.options, "memory")) {
+		if unified != (m.kind == "cgroup2") || !unified &&
+			!(hasOption(fields[1], "memory") && hasOption(m.options, "memory")) {
 			continue
 		}
 		below, inside := strings.CutPrefix(fields[2]+"/", strings.TrimSuffix(m.root, "/")+"/")
@@ -180,7 +183,8 @@ func limitOf(root fs.FS, folder string, files []string) int64 {
 		if err != nil {
 			continue
 		}
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 { // otherwise it is "max"
+		// otherwise it is "max"
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 {
 			limit = min(limit, n)
 		}
 	}

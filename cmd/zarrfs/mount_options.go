@@ -11,9 +11,12 @@ import (
 
 // ignoredOptions are options of mount(8), fstab and systemd that are not for us, or hold anyway.
 var ignoredOptions = []string{
-	"suid", "nosuid", "dev", "nodev", "exec", "noexec", "auto", "noauto", "user", "nouser", "users", "owner", "group",
-	"defaults", "async", "sync", "atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime",
-	"lazytime", "nofail", "_netdev", "default_permissions", "silent", "loud", "remount", "mand", "nomand",
+	"suid", "nosuid", "dev", "nodev", "exec", "noexec", "auto", "noauto", "user", "nouser", "users",
+	"owner", "group",
+	"defaults", "async", "sync", "atime", "noatime", "diratime", "nodiratime", "relatime",
+	"norelatime", "strictatime",
+	"lazytime", "nofail", "_netdev", "default_permissions", "silent", "loud", "remount", "mand",
+	"nomand",
 	"setuid", "drop_privileges", "fsname", "subtype", "max_read",
 }
 
@@ -41,9 +44,11 @@ func applyOption(flags *pflag.FlagSet, opt string) error {
 	f := flags.Lookup(strings.ReplaceAll(name, "_", "-"))
 	if f == nil || f.Name == "option" || f.Hidden {
 		if meant := nearestFlag(flags, strings.ReplaceAll(name, "_", "-")); meant != "" {
-			return fmt.Errorf("-o %s: no such option. Did you mean %s?", opt, strings.ReplaceAll(meant, "-", "_"))
+			return fmt.Errorf("-o %s: no such option. Did you mean %s?", opt,
+				strings.ReplaceAll(meant, "-", "_"))
 		}
-		return fmt.Errorf("-o %s: no such option; `zarrfs help mount` lists the flags, each of which may be one", opt)
+		return fmt.Errorf("-o %s: no such option; `zarrfs help mount` lists the flags, each of "+
+			"which may be one", opt)
 	}
 	if !hasValue {
 		value = f.NoOptDefVal

@@ -35,7 +35,8 @@ func TestApplyOptions(t *testing.T) {
 			t.Errorf("%q: --%s is %q, want %q", tc.options, tc.flag, got, tc.want)
 		}
 	}
-	for _, bad := range []string{"nonsense", "cache-size", "cache-size=much", "option=ro", "allow_other=perhaps", "uid=nobody at all", "umask=99", "umask=1777"} {
+	for _, bad := range []string{"nonsense", "cache-size", "cache-size=much", "option=ro",
+		"allow_other=perhaps", "uid=nobody at all", "umask=99", "umask=1777"} {
 		flags := pflag.NewFlagSet("mount", pflag.ContinueOnError)
 		setupMount(flags)
 		if err := applyOptions(flags, []string{bad}); err == nil || codeOf(err) != exitUsage {
@@ -64,24 +65,29 @@ func TestOwnersAndModes(t *testing.T) {
 		{[]string{"--allow-other", "--read-only", "--umask", "0"}, 0, 0o444, 0o555, true, false},
 	} {
 		dir := mounted(t, store, tc.flags...)
-		noError(t, "let others in", os.Chmod(filepath.Dir(dir), 0o755)) // and in the test's own folder
+		// and in the test's own folder
+		noError(t, "let others in", os.Chmod(filepath.Dir(dir), 0o755))
 		var file, folder syscall.Stat_t
 		noError(t, "stat", syscall.Stat(filepath.Join(dir, "rows.raw"), &file))
 		noError(t, "stat", syscall.Stat(dir, &folder))
-		if file.Uid != tc.uid || folder.Uid != tc.uid || file.Mode&0o777 != tc.file || folder.Mode&0o777 != tc.dir {
-			t.Errorf("%v: the file is of %d with %o, the folder of %d with %o", tc.flags, file.Uid, file.Mode&0o777, folder.Uid, folder.Mode&0o777)
+		if file.Uid != tc.uid || folder.Uid != tc.uid || file.Mode&0o777 != tc.file ||
+			folder.Mode&0o777 != tc.dir {
+			t.Errorf("%v: the file is of %d with %o, the folder of %d with %o", tc.flags, file.Uid,
+				file.Mode&0o777, folder.Uid, folder.Mode&0o777)
 		}
 		as := func(script string) bool {
 			cmd := exec.Command("sh", "-c", script)
 			cmd.Dir = "/"
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534,
+				Gid: 65534}}
 			return cmd.Run() == nil
 		}
 		path := filepath.Join(dir, "rows.raw")
 		if got := as("cat " + path + " > /dev/null"); got != tc.reads {
 			t.Errorf("%v: another user reads: %t, want %t", tc.flags, got, tc.reads)
 		}
-		if got := as("printf xx | dd of=" + path + " conv=notrunc 2> /dev/null"); got != tc.modifies {
+		if got := as("printf xx | dd of=" + path + " conv=notrunc 2> " +
+			"/dev/null"); got != tc.modifies {
 			t.Errorf("%v: another user writes: %t, want %t", tc.flags, got, tc.modifies)
 		}
 	}

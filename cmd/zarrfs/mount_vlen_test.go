@@ -27,7 +27,8 @@ func stringStore(t *testing.T) (dir string, want string) {
 	write(t, dir, "a/zarr.json", fmt.Sprintf(doc, 5000, "string", `"-"`, "vlen-utf8"))
 	write(t, dir, "b/zarr.json", fmt.Sprintf(doc, 2, "bytes", `"AP8="`, "vlen-bytes"))
 	write(t, dir, "n/zarr.json", fmt.Sprintf(doc, 2, "uint8", `7`, "bytes"))
-	write(t, dir, "lists/.zarray", `{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"vlen-array","dtype":"<i4"}]}`)
+	write(t, dir, "lists/.zarray",
+		`{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"vlen-array","dtype":"<i4"}]}`)
 	var lines strings.Builder
 	for c := range 5 {
 		chunk := binary.LittleEndian.AppendUint32(nil, 1000)
@@ -50,7 +51,9 @@ func stringStore(t *testing.T) (dir string, want string) {
 func TestMountedStrings(t *testing.T) {
 	store, want := stringStore(t)
 	mnt := mounted(t, store)
-	if names, err := os.ReadDir(mnt); err != nil || fmt.Sprint(names) != "[- a.json - a.jsonl - a.npy - b.json - b.jsonl - b.npy - lists.json - lists.jsonl - n.json - n.npy - n.raw - zarr.json]" {
+	if names, err := os.ReadDir(mnt); err != nil ||
+		fmt.Sprint(names) != "[- a.json - a.jsonl - a.npy - b.json - b.jsonl - b.npy - "+
+			"lists.json - lists.jsonl - n.json - n.npy - n.raw - zarr.json]" {
 		t.Errorf("listed: %v, %v", names, err)
 	}
 	f, err := os.Open(filepath.Join(mnt, "a.jsonl"))
@@ -58,7 +61,8 @@ func TestMountedStrings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() != int64(len(want)) || info.Mode().Perm() != 0o644 {
+	if info, err := f.Stat(); err != nil || info.Size() != int64(len(want)) ||
+		info.Mode().Perm() != 0o644 {
 		t.Errorf("an open file's size: %v, %v, want %d", info.Size(), err, len(want))
 	}
 	if got, err := io.ReadAll(f); err != nil || string(got) != want {
@@ -66,7 +70,8 @@ func TestMountedStrings(t *testing.T) {
 	}
 	part := make([]byte, 3000)
 	for off := len(want) - 1000; off >= 0; off -= 7919 {
-		if n, err := f.ReadAt(part, int64(off)); string(part[:n]) != want[off:min(off+n, len(want))] || n != min(3000, len(want)-off) || (err == io.EOF) != (n < 3000) {
+		if n, err := f.ReadAt(part, int64(off)); string(part[:n]) != want[off:min(off+n,
+			len(want))] || n != min(3000, len(want)-off) || (err == io.EOF) != (n < 3000) {
 			t.Errorf("at %d: %d bytes, %v", off, n, err)
 		}
 	}
@@ -78,10 +83,12 @@ func TestMountedStrings(t *testing.T) {
 	if got := npy[128+3*40 : 128+4*40]; !bytes.Equal(got, utf32("größe 3", 10)) {
 		t.Errorf("element 3 is %q", got)
 	}
-	if got, err := os.ReadFile(filepath.Join(mnt, "b.jsonl")); string(got) != "\"AP8=\"\n\"AP8=\"\n" {
+	if got, err := os.ReadFile(filepath.Join(mnt, "b.jsonl")); string(
+		got) != "\"AP8=\"\n\"AP8=\"\n" {
 		t.Errorf("b.jsonl: %q, %v", got, err)
 	}
-	if got, err := os.ReadFile(filepath.Join(mnt, "b.npy")); err != nil || !bytes.Contains(got, []byte("'|S2'")) || !bytes.HasSuffix(got, []byte("\x00\xff\x00\xff")) {
+	if got, err := os.ReadFile(filepath.Join(mnt, "b.npy")); err != nil ||
+		!bytes.Contains(got, []byte("'|S2'")) || !bytes.HasSuffix(got, []byte("\x00\xff\x00\xff")) {
 		t.Errorf("b.npy: %q, %v", got, err)
 	}
 	if got, err := os.ReadFile(filepath.Join(mnt, "lists.jsonl")); string(got) != "[]\n[]\n" {
@@ -100,7 +107,8 @@ func utf32(s string, width int) (b []byte) {
 // cannot be encoded.
 func TestMountedStringsRefused(t *testing.T) {
 	store, _ := stringStore(t)
-	write(t, store, "json/.zarray", `{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"json"}]}`)
+	write(t, store, "json/.zarray",
+		`{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"json"}]}`)
 	if err := os.WriteFile(filepath.Join(store, "a/c/3"), []byte("torn"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +123,8 @@ func TestMountedStringsRefused(t *testing.T) {
 		{"n.jsonl", os.O_RDONLY, []error{syscall.ENOENT}},
 		{"a.npy", os.O_RDONLY, []error{syscall.EIO}}, // counting meets the torn chunk
 		{"a.raw", os.O_RDWR, []error{syscall.EOPNOTSUPP}},
-		{"json.jsonl", os.O_RDWR, []error{syscall.EOPNOTSUPP, syscall.EACCES}}, // its codec is only read
+		// its codec is only read
+		{"json.jsonl", os.O_RDWR, []error{syscall.EOPNOTSUPP, syscall.EACCES}},
 	} {
 		f, err := os.OpenFile(filepath.Join(mnt, c.name), c.flags, 0)
 		if err == nil {
@@ -152,31 +161,47 @@ func TestMountedStringsWritten(t *testing.T) {
 		want string
 	}{
 		{"written anew", func() error { return os.WriteFile(lines, []byte(text), 0o666) }, text},
-		{"as it was already", func() error { return os.WriteFile(lines, []byte(text), 0o666) }, text},
-		{"in other words", func() error {
-			return os.WriteFile(lines, []byte(strings.ReplaceAll(text, "\"-\"\n", " \"\\u002d\" \r\n")), 0o666)
+		{"as it was already", func() error {
+			return os.WriteFile(lines, []byte(text), 0o666)
 		}, text},
-		{"appended", func() error { return inPlace(lines, os.O_WRONLY|os.O_APPEND, -1, "\"x\"\n\"y\"") }, text + "\"x\"\n\"y\"\n"},
-		{"appended once more", func() error { return inPlace(lines, os.O_WRONLY|os.O_APPEND, -1, "\"z\"\n") }, text + "\"x\"\n\"y\"\n\"z\"\n"},
-		{"in the middle", func() error { return inPlace(lines, os.O_RDWR, 1, "SIZE") }, "\"SIZE" + text[5:] + "\"x\"\n\"y\"\n\"z\"\n"},
+		{"in other words", func() error {
+			return os.WriteFile(lines,
+				[]byte(strings.ReplaceAll(text, "\"-\"\n", " \"\\u002d\" \r\n")), 0o666)
+		}, text},
+		{"appended", func() error {
+			return inPlace(lines, os.O_WRONLY|os.O_APPEND, -1, "\"x\"\n\"y\"")
+		}, text + "\"x\"\n\"y\"\n"},
+		{"appended once more", func() error {
+			return inPlace(lines, os.O_WRONLY|os.O_APPEND, -1, "\"z\"\n")
+		}, text + "\"x\"\n\"y\"\n\"z\"\n"},
+		{"in the middle", func() error {
+			return inPlace(lines, os.O_RDWR, 1, "SIZE")
+		}, "\"SIZE" + text[5:] + "\"x\"\n\"y\"\n\"z\"\n"},
 		{"fewer", func() error { return os.WriteFile(lines, []byte(text), 0o666) }, text},
 		{"cut", func() error { return os.Truncate(lines, 0) }, ""},
 		{"renamed onto it", func() error {
-			return errors.Join(os.WriteFile(mnt+"/.a.jsonl.Xy7", []byte(old), 0o666), os.Rename(mnt+"/.a.jsonl.Xy7", lines))
+			return errors.Join(os.WriteFile(mnt+"/.a.jsonl.Xy7", []byte(old), 0o666),
+				os.Rename(mnt+"/.a.jsonl.Xy7", lines))
 		}, old},
-		{"its shape by the document", func() error { return os.WriteFile(mnt+"/a.json", []byte(`{"shape":[3]}`), 0o666) }, old[:strings.Index(old, "\"größe 3\"")]},
+		{"its shape by the document", func() error {
+			return os.WriteFile(mnt+"/a.json", []byte(`{"shape":[3]}`), 0o666)
+		}, old[:strings.Index(old, "\"größe 3\"")]},
 		{"strings of NumPy", func() error {
-			return os.WriteFile(mnt+"/a.npy", npyOf("<U4", "(3,)", utf32("größ", 4), utf32("", 4), utf32("x", 4)), 0o666)
+			return os.WriteFile(mnt+"/a.npy", npyOf("<U4", "(3,)", utf32("größ", 4), utf32("", 4),
+				utf32("x", 4)), 0o666)
 		}, "\"größ\"\n\"\"\n\"x\"\n"},
 		{"renamed strings of NumPy", func() error {
-			return errors.Join(os.WriteFile(mnt+"/t", npyOf("<U1", "(2,)", utf32("é", 1), utf32("b", 1)), 0o666), os.Rename(mnt+"/t", mnt+"/a.npy"))
+			return errors.Join(os.WriteFile(mnt+"/t",
+				npyOf("<U1", "(2,)", utf32("é", 1), utf32("b", 1)), 0o666),
+				os.Rename(mnt+"/t", mnt+"/a.npy"))
 		}, "\"é\"\n\"b\"\n"},
 	} {
 		if err := c.do(); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if got, err := os.ReadFile(lines); err != nil || string(got) != c.want {
-			t.Errorf("%s: %d bytes %.60q, %v, want %d %.60q", c.name, len(got), got, err, len(c.want), c.want)
+			t.Errorf("%s: %d bytes %.60q, %v, want %d %.60q", c.name, len(got), got, err,
+				len(c.want), c.want)
 		}
 		if info, err := os.Stat(lines); err != nil || info.Size() != int64(len(c.want)) {
 			t.Errorf("%s: %d bytes, %v, want %d", c.name, info.Size(), err, len(c.want))
@@ -201,12 +226,14 @@ func TestMountedStringsWritten(t *testing.T) {
 // the view and creates it again, or renames a file to it, gives the array other elements. It stays
 // an array of strings, and is in the store.
 func TestOnlyViewOfStringsIsReplaced(t *testing.T) {
-	contents := map[string][]byte{"jsonl": []byte("\"é\"\n\"b\"\n"), "npy": npyOf("<U1", "(2,)", utf32("é", 1), utf32("b", 1))}
+	contents := map[string][]byte{"jsonl": []byte("\"é\"\n\"b\"\n"),
+		"npy": npyOf("<U1", "(2,)", utf32("é", 1), utf32("b", 1))}
 	for view, content := range contents {
 		for how, replace := range map[string]func(file string) error{
 			"created": func(file string) error { return os.WriteFile(file, content, 0o666) },
 			"renamed": func(file string) error {
-				return errors.Join(os.WriteFile(file+".tmp", content, 0o666), os.Rename(file+".tmp", file))
+				return errors.Join(os.WriteFile(file+".tmp", content, 0o666),
+					os.Rename(file+".tmp", file))
 			},
 		} {
 			t.Run(view+" "+how, func(t *testing.T) {
@@ -215,7 +242,8 @@ func TestOnlyViewOfStringsIsReplaced(t *testing.T) {
 				if err := errors.Join(os.Remove(file), replace(file)); err != nil {
 					t.Error(err)
 				}
-				if got, err := os.ReadFile(filepath.Join(mounted(t, store), "a.jsonl")); string(got) != string(contents["jsonl"]) {
+				if got, err := os.ReadFile(filepath.Join(mounted(t, store), "a.jsonl")); string(
+					got) != string(contents["jsonl"]) {
 					t.Errorf("the store has the elements %q, %v", got, err)
 				}
 			})
@@ -259,14 +287,28 @@ func TestMountedStringsNotTaken(t *testing.T) {
 		want error
 		why  string
 	}{
-		{func() error { return os.WriteFile(lines, []byte("\"x\"\nbad\n"), 0o666) }, syscall.EINVAL, "line 2: "},
-		{func() error { return os.WriteFile(lines, []byte("\"x\"\n7\n"), 0o666) }, syscall.EINVAL, "expected a string"},
+		{func() error {
+			return os.WriteFile(lines, []byte("\"x\"\nbad\n"), 0o666)
+		}, syscall.EINVAL, "line 2: "},
+		{func() error {
+			return os.WriteFile(lines, []byte("\"x\"\n7\n"), 0o666)
+		}, syscall.EINVAL, "expected a string"},
 		{func() error { return inPlace(lines, os.O_RDWR, 0, "\x00") }, syscall.EINVAL, "line 1: "},
-		{func() error { return inPlace(lines, os.O_WRONLY|os.O_APPEND, -1, "bad") }, syscall.EINVAL, "line 1: "},
-		{func() error { return os.WriteFile(mnt+"/a.npy", []byte("no header"), 0o666) }, syscall.EINVAL, "header"},
-		{func() error { return os.WriteFile(mnt+"/a.npy", npyOf("<i4", "(1,)", make([]byte, 4)), 0o666) }, syscall.EOPNOTSUPP, "cannot become strings"},
-		{func() error { return os.WriteFile(mnt+"/a.npy", npyOf("<U1", "(1, 1)", utf32("x", 1)), 0o666) }, syscall.EINVAL, "expected shape [5000]"},
-		{func() error { return os.Truncate(lines, 10) }, syscall.EINVAL, "cannot be cut to 10 bytes"},
+		{func() error {
+			return inPlace(lines, os.O_WRONLY|os.O_APPEND, -1, "bad")
+		}, syscall.EINVAL, "line 1: "},
+		{func() error {
+			return os.WriteFile(mnt+"/a.npy", []byte("no header"), 0o666)
+		}, syscall.EINVAL, "header"},
+		{func() error {
+			return os.WriteFile(mnt+"/a.npy", npyOf("<i4", "(1,)", make([]byte, 4)), 0o666)
+		}, syscall.EOPNOTSUPP, "cannot become strings"},
+		{func() error {
+			return os.WriteFile(mnt+"/a.npy", npyOf("<U1", "(1, 1)", utf32("x", 1)), 0o666)
+		}, syscall.EINVAL, "expected shape [5000]"},
+		{func() error {
+			return os.Truncate(lines, 10)
+		}, syscall.EINVAL, "cannot be cut to 10 bytes"},
 	} {
 		if err := c.do(); !errors.Is(err, c.want) {
 			t.Errorf("%v, want %v %s", err, c.want, c.why)
@@ -297,8 +339,9 @@ func TestMountedStringsNotTaken(t *testing.T) {
 	}
 }
 
-// TestBadLinesAreRefusedAtOnce: a line that is not an element is refused when it is written, because
-// shells do not look at the error of close. Nothing is stored of the lines before and behind it.
+// TestBadLinesAreRefusedAtOnce: a line that is not an element is refused when it is written,
+// because shells do not look at the error of close. Nothing is stored of the lines before and
+// behind it.
 func TestBadLinesAreRefusedAtOnce(t *testing.T) {
 	store, old := stringStore(t)
 	mnt := mounted(t, store)
@@ -312,7 +355,8 @@ func TestBadLinesAreRefusedAtOnce(t *testing.T) {
 			if _, err := exec.LookPath(shell); err != nil {
 				continue
 			}
-			if out, err := exec.Command(shell, "-c", fmt.Sprintf(command, lines)).CombinedOutput(); err == nil {
+			if out, err := exec.Command(shell, "-c",
+				fmt.Sprintf(command, lines)).CombinedOutput(); err == nil {
 				t.Errorf("%s: %s: exit code 0: %s", shell, command, out)
 			}
 			saysWhy(t, lines, "no element of this array")
@@ -321,7 +365,8 @@ func TestBadLinesAreRefusedAtOnce(t *testing.T) {
 			}
 		}
 	}
-	if _, out := zarrfs(t, "errors", mnt); !strings.Contains(out, `the line "oops"`) || !strings.Contains(out, "a string in double quotes") {
+	if _, out := zarrfs(t, "errors", mnt); !strings.Contains(out, `the line "oops"`) ||
+		!strings.Contains(out, "a string in double quotes") {
 		t.Errorf("zarrfs errors: %s", out)
 	}
 	f, err := os.OpenFile(lines, os.O_RDWR|os.O_TRUNC, 0)

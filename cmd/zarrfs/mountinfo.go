@@ -78,7 +78,9 @@ func ourMountAt(dir string) (mountEntry, error) {
 	case !ok:
 		return m, mountErr(notMounted(absolute(dir)))
 	case !strings.HasPrefix(m.kind, "fuse"):
-		return m, mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs; unmount it with `umount %[1]s`", m.dir, m.kind))
+		return m,
+			mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs; unmount it with "+
+				"`umount %[1]s`", m.dir, m.kind))
 	}
 	return m, nil
 }
@@ -86,7 +88,8 @@ func ourMountAt(dir string) (mountEntry, error) {
 // notMounted says why there is no mount at a path.
 func notMounted(path string) error {
 	if m, ok := mountAround(path); ok {
-		return fmt.Errorf("%s is not a mount, but lies in the one at %s: give that folder", path, m.dir)
+		return fmt.Errorf("%s is not a mount, but lies in the one at %s: give that folder", path,
+			m.dir)
 	}
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("%s: %w; `zarrfs status` lists the mounts", path, bare(err))
@@ -112,7 +115,8 @@ func parseMountinfo(line string) (mountEntry, bool) {
 	if !ok || len(l) < 6 || len(r) < 2 {
 		return mountEntry{}, false
 	}
-	m := mountEntry{dir: program.UnescapePath(l[4]), dev: l[2], kind: r[0], source: program.UnescapePath(r[1]), root: program.UnescapePath(l[3])}
+	m := mountEntry{dir: program.UnescapePath(l[4]), dev: l[2], kind: r[0],
+		source: program.UnescapePath(r[1]), root: program.UnescapePath(l[3])}
 	if len(r) > 2 {
 		m.options = r[2]
 	}

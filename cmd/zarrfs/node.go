@@ -27,10 +27,14 @@ func findNode(ctx context.Context, h *zarrcore.Hierarchy, args []string) (*zarrc
 	if errors.Is(err, iofs.ErrNotExist) {
 		if array, view, ok := cutView(path); ok {
 			if n, err := follow(ctx, h, array); err == nil && n.Kind == zarrcore.ArrayNode {
-				return nil, storeErr(fmt.Errorf("%s: no array or group %q, but an array %q, of which %s is a view in a mount", args[0], path, array, view))
+				return nil,
+					storeErr(fmt.Errorf("%s: no array or group %q, but an array %q, of which %s "+
+						"is a view in a mount", args[0], path, array, view))
 			}
 		}
-		return nil, storeErr(fmt.Errorf("%s: no array or group %q; `zarrfs tree %s` shows what there is", args[0], path, args[0]))
+		return nil,
+			storeErr(fmt.Errorf("%s: no array or group %q; `zarrfs tree %s` shows what there is",
+				args[0], path, args[0]))
 	}
 	return nil, storeErr(fmt.Errorf("%s: %w", args[0], err))
 }

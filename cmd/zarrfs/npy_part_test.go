@@ -210,7 +210,8 @@ func TestSecondHeaderInPieces(t *testing.T) {
 			command := fmt.Sprintf("cat $SRC/%s.npy $SRC/first.npy | "+
 				"dd of=%[1]s.npy bs=%d iflag=fullblock status=none", name, size)
 			for _, twice := range []string{command, command + " oflag=append"} {
-				if out, err := sh(dir, twice); err == nil || !strings.Contains(out, "Invalid argument") {
+				if out, err := sh(dir, twice); err == nil ||
+					!strings.Contains(out, "Invalid argument") {
 					t.Errorf("%s: %v\n%s", twice, err, out)
 				}
 				saysWhy(t, filepath.Join(dir, name+".npy"), "the header of a second one")

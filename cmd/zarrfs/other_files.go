@@ -18,8 +18,9 @@ func keepable(dir string, others *transient.Kept) error {
 	if others == nil || others.Problem == "" {
 		return nil
 	}
-	return fmt.Errorf("%s stays mounted, because files that are not arrays, and so not in the store, cannot be kept in %s: %s%s\n"+
-		"Make room, or copy them elsewhere and remove them; `zarrfs umount --force %[1]s` keeps what it cannot keep there in %s",
+	return fmt.Errorf("%s stays mounted, because files that are not arrays, and so not in the "+
+		"store, cannot be kept in %s: %s%s\nMake room, or copy them elsewhere and remove them; "+
+		"`zarrfs umount --force %[1]s` keeps what it cannot keep there in %s",
 		dir, others.Folder, others.Problem, listedOthers(others), others.Otherwise)
 }
 
@@ -76,8 +77,10 @@ func checkOthers(others *transient.Kept, log string) error {
 		return nil
 	}
 	for _, name := range others.Files {
-		if _, err := os.Lstat(filepath.Join(others.Folder, name)); errors.Is(err, iofs.ErrNotExist) {
-			return mountErr(fmt.Errorf("unmounted, but %q is not in %s: look in %s, and for the reason in the log (%s)",
+		if _, err := os.Lstat(filepath.Join(others.Folder, name)); errors.Is(err,
+			iofs.ErrNotExist) {
+			return mountErr(fmt.Errorf("unmounted, but %q is not in %s: look in %s, and for the "+
+				"reason in the log (%s)",
 				name, others.Folder, others.Otherwise, log))
 		}
 	}

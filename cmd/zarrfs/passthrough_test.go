@@ -157,14 +157,17 @@ func TestPassthrough(t *testing.T) {
 				t.Errorf("%s: a mapping differs", file)
 			}
 		}
-		if end, err := unix.Seek(int(f.Fd()), 0, unix.SEEK_END); end != int64(len(want)) || err != nil {
+		if end, err := unix.Seek(int(f.Fd()), 0, unix.SEEK_END); end != int64(len(want)) ||
+			err != nil {
 			t.Errorf("%s: ends at %d, %v", file, end, err)
 		}
-		if hole, err := unix.Seek(int(f.Fd()), int64(len(want))-2<<20+256, unix.SEEK_HOLE); hole < 3*131072 || err != nil {
+		if hole, err := unix.Seek(int(f.Fd()), int64(len(want))-2<<20+256,
+			unix.SEEK_HOLE); hole < 3*131072 || err != nil {
 			t.Errorf("%s: a hole at %d, %v", file, hole, err)
 		}
 		after := statusOf(t, dir)
-		if after.Through != before.Through+1 || after.Reads > before.Reads+4 || after.Files != 1 || after.Bytes != int64(len(want)) {
+		if after.Through != before.Through+1 || after.Reads > before.Reads+4 || after.Files != 1 ||
+			after.Bytes != int64(len(want)) {
 			t.Errorf("%s: before %+v, after %+v", file, before, after) // +4: status.json itself
 		}
 	}
@@ -203,18 +206,21 @@ func TestPassthroughHeld(t *testing.T) {
 	checkEven(t, old, 1)
 	checkEven(t, new1, 2)
 	checkEven(t, new2, 2)
-	if _, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", old.Fd())); !errors.Is(err, syscall.ESTALE) {
+	if _, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", old.Fd())); !errors.Is(err,
+		syscall.ESTALE) {
 		t.Errorf("reopened: %v, want ESTALE", err)
 	}
 	var a, b unix.Stat_t
-	if unix.Fstat(int(old.Fd()), &a) != nil || unix.Fstat(int(new1.Fd()), &b) != nil || a.Ino != b.Ino {
+	if unix.Fstat(int(old.Fd()), &a) != nil || unix.Fstat(int(new1.Fd()), &b) != nil ||
+		a.Ino != b.Ino {
 		t.Errorf("the file's number was %d and is %d", a.Ino, b.Ino)
 	}
 	if s := statusOf(t, dir); s.Bytes != evenSize {
 		t.Errorf("%d bytes are held for the old handles, want %d", s.Bytes, evenSize)
 	}
 	write(t, store, "e/zarr.json", fmt.Sprintf(evenArray, 2*evenSize, evenSize)) // and another size
-	if got, err := os.ReadFile(path); err != nil || len(got) != 2*evenSize || got[0] != 2 || got[evenSize] != 0 {
+	if got, err := os.ReadFile(path); err != nil || len(got) != 2*evenSize || got[0] != 2 ||
+		got[evenSize] != 0 {
 		t.Errorf("a grown array: %d bytes, %v", len(got), err)
 	}
 	checkEven(t, second, 1)
@@ -233,10 +239,12 @@ func TestPassthroughHeld(t *testing.T) {
 }
 
 func TestPassthroughOff(t *testing.T) {
-	for _, flags := range [][]string{{"--materialize", "0"}, {"--materialize", "1000000"}, {"--scratch-size", "1.9MiB"}, {"--io", "cached"}, {"--io", "direct"}} {
+	for _, flags := range [][]string{{"--materialize", "0"}, {"--materialize", "1000000"},
+		{"--scratch-size", "1.9MiB"}, {"--io", "cached"}, {"--io", "direct"}} {
 		dir := mounted(t, evenStore(t, 1), flags...)
 		for range 8 {
-			if got, err := os.ReadFile(filepath.Join(dir, "e.raw")); err != nil || len(got) != evenSize {
+			if got, err := os.ReadFile(filepath.Join(dir, "e.raw")); err != nil ||
+				len(got) != evenSize {
 				t.Fatal(err)
 			}
 		}
@@ -329,7 +337,8 @@ func TestPassthroughProcesses(t *testing.T) {
 	var out [8]strings.Builder
 	for i := range out {
 		cmd := ourProgram(t)
-		cmd.Env = append(cmd.Env, asReader+"="+filepath.Join(dir, "e.raw"), "ZARRFS_TEST_STOP="+stop)
+		cmd.Env = append(cmd.Env, asReader+"="+filepath.Join(dir, "e.raw"),
+			"ZARRFS_TEST_STOP="+stop)
 		cmd.Stderr = &out[i]
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -366,7 +375,8 @@ func TestPassthroughSeesOtherChanges(t *testing.T) {
 	square := strings.Replace(evenArray, "[%d]", "[%d, %[1]d]", 1)
 	square = strings.Replace(square, "[%d]", "[%[2]d, %[2]d]", 1)
 	npy := func(b byte, rows int) []byte {
-		text := strings.Replace(string(npyFile("", 1, fmt.Sprintf("(%d, %d)", rows, side))), "'<u2'", "'|u1'", 1)
+		text := strings.Replace(string(npyFile("", 1, fmt.Sprintf("(%d, %d)", rows, side))),
+			"'<u2'", "'|u1'", 1)
 		return append([]byte(text), bytes.Repeat([]byte{b}, rows*side)...)
 	}
 	for how, change := range map[string]func(at func(name string) string) error{
@@ -383,22 +393,30 @@ func TestPassthroughSeesOtherChanges(t *testing.T) {
 			return os.WriteFile(at("e.json"), []byte(`{"shape": [1024, 1100]}`), 0)
 		},
 		"rename onto .npy": func(at func(string) string) error {
-			return errors.Join(os.WriteFile(at("tmp"), npy(7, 1100), 0o666), os.Rename(at("tmp"), at("e.npy")))
+			return errors.Join(os.WriteFile(at("tmp"), npy(7, 1100), 0o666),
+				os.Rename(at("tmp"), at("e.npy")))
 		},
 		"rename onto .raw": func(at func(string) string) error {
-			return errors.Join(os.WriteFile(at("tmp"), bytes.Repeat([]byte{7}, 900*side), 0o666), os.Rename(at("tmp"), at("e.raw")))
+			return errors.Join(os.WriteFile(at("tmp"), bytes.Repeat([]byte{7}, 900*side), 0o666),
+				os.Rename(at("tmp"), at("e.raw")))
 		},
 		"rename onto .json": func(at func(string) string) error {
-			return errors.Join(os.WriteFile(at("tmp"), []byte(`{"shape": [700, 1024]}`), 0o666), os.Rename(at("tmp"), at("e.json")))
+			return errors.Join(os.WriteFile(at("tmp"), []byte(`{"shape": [700, 1024]}`), 0o666),
+				os.Rename(at("tmp"), at("e.json")))
 		},
-		"another .npy": func(at func(string) string) error { return os.WriteFile(at("e.npy"), npy(8, 1200), 0) },
-		"truncate":     func(at func(string) string) error { return os.Truncate(at("e.raw"), 500*side) },
+		"another .npy": func(at func(string) string) error {
+			return os.WriteFile(at("e.npy"), npy(8, 1200), 0)
+		},
+		"truncate": func(at func(string) string) error {
+			return os.Truncate(at("e.raw"), 500*side)
+		},
 		"a hole": func(at func(string) string) error {
 			f, err := os.OpenFile(at("e.npy"), os.O_RDWR, 0)
 			if err != nil {
 				return err
 			}
-			return errors.Join(unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 4096, 1<<17), f.Close())
+			return errors.Join(unix.Fallocate(int(f.Fd()),
+				unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 4096, 1<<17), f.Close())
 		},
 	} {
 		for _, view := range []string{"raw", "npy"} {
@@ -425,7 +443,8 @@ func TestPassthroughSeesOtherChanges(t *testing.T) {
 				got := make([]byte, len(want)+4096)
 				n, err := r.ReadAt(got, 0)
 				if err == nil || !bytes.Equal(got[:n], want) {
-					t.Errorf("%d bytes, %v, want %d; they begin with %q", n, err, len(want), got[:130])
+					t.Errorf("%d bytes, %v, want %d; they begin with %q", n, err, len(want),
+						got[:130])
 				}
 				if !bytes.Equal(page, want[:4096]) {
 					t.Errorf("the mapping begins with %q", page[:130])
@@ -458,7 +477,8 @@ func TestPassthroughFollowsNames(t *testing.T) {
 	noError(t, "write", put("f.npy", 2))
 	checkEven(t, r, 2)
 	other := bytesOf(t, at("f.npy"))
-	noError(t, "remove", errors.Join(os.Remove(at("f.json")), os.Remove(at("f.raw")), os.Remove(at("f.npy"))))
+	noError(t, "remove", errors.Join(os.Remove(at("f.json")), os.Remove(at("f.raw")),
+		os.Remove(at("f.npy"))))
 	noError(t, "another array", os.WriteFile(at("f.npy"), other, 0o666))
 	noError(t, "write", put("f.npy", 3))
 	checkEven(t, r, 2)

@@ -50,7 +50,8 @@ var brokenNames = sync.OnceValue(func() (names []string) {
 			}
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // a name may have another one in it
+	// a name may have another one in it
+	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) })
 	return slices.Compact(names)
 })
 

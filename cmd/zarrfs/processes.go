@@ -66,8 +66,9 @@ func awaitEnd(pid int, wait time.Duration) error {
 		case !program.IsStopped(pid):
 			ran = time.Now()
 		case time.Since(ran) > answerPatience:
-			return withCode(exitBusy, fmt.Errorf("unmounted, but process %d, which served it, is stopped; "+
-				"let it end with `kill -CONT %[1]d`", pid))
+			return withCode(exitBusy,
+				fmt.Errorf("unmounted, but process %d, which served it, is stopped; "+
+					"let it end with `kill -CONT %[1]d`", pid))
 		}
 		if left <= 0 {
 			return withCode(exitBusy, fmt.Errorf("unmounted, but process %d, which served it, "+
@@ -100,8 +101,8 @@ var questionTime = 2 * time.Second
 // stuckProcesses has the processes about which a question is still open.
 var stuckProcesses sync.Map
 
-// askAbout returns the answer to a question about a process, unless the process is stuck. What still
-// waits for the kernel ends with this process, if not before.
+// askAbout returns the answer to a question about a process, unless the process is stuck. What
+// still waits for the kernel ends with this process, if not before.
 func askAbout[T any](pid int, question func() T) (answer T, answered bool) {
 	if _, stuck := stuckProcesses.Load(pid); stuck {
 		return answer, false

@@ -20,7 +20,8 @@ type recipeFlags struct {
 func addRecipeFlags(flags *pflag.FlagSet, prefix, of string) *recipeFlags {
 	r := &recipeFlags{prefix, map[string]*string{}, flags}
 	for _, s := range recipe.Settings {
-		r.texts[s.Name] = flags.String(r.flag(s.Name), "", fmt.Sprintf("%s of %s: %s", strings.ReplaceAll(s.Name, "_", " "), of, s.Takes))
+		r.texts[s.Name] = flags.String(r.flag(s.Name), "",
+			fmt.Sprintf("%s of %s: %s", strings.ReplaceAll(s.Name, "_", " "), of, s.Takes))
 	}
 	return r
 }
@@ -41,7 +42,9 @@ func (r *recipeFlags) over(made recipe.Recipe) (_ recipe.Recipe, err error) {
 			continue
 		}
 		if made, err = made.Set(s.Name, *r.texts[s.Name]); err != nil {
-			return made, usageError{fmt.Errorf("--%s: %s", r.flag(s.Name), strings.TrimPrefix(err.Error(), s.Name+": "))}
+			return made,
+				usageError{fmt.Errorf("--%s: %s", r.flag(s.Name),
+					strings.TrimPrefix(err.Error(), s.Name+": "))}
 		}
 	}
 	return made, nil

@@ -28,23 +28,50 @@ func TestRefusalsAreFound(t *testing.T) {
 		why          string
 		once         bool // no other refusal here has that text
 	}{
-		{"a text", "", func() error { return os.WriteFile(at("x.npy"), []byte("hello world, this is text"), 0o666) }, syscall.EINVAL,
+		{"a text", "", func() error {
+			return os.WriteFile(at("x.npy"), []byte("hello world, this is text"), 0o666)
+		}, syscall.EINVAL,
 			`not a NumPy file: it starts with "hello world,"`, true},
-		{"Python objects", "", func() error { return os.WriteFile(at("o.npy"), objects, 0o666) }, syscall.EOPNOTSUPP, "arrays of Python objects (|O) cannot be stored: convert the array", true},
-		{"an array beside a group", "", func() error { return os.WriteFile(at("g.npy"), npyFile("abcdef", 1, "(3,)"), 0o666) }, syscall.EEXIST,
+		{"Python objects", "", func() error {
+			return os.WriteFile(at("o.npy"), objects, 0o666)
+		}, syscall.EOPNOTSUPP, "arrays of Python objects (|O) cannot be stored: convert the array",
+			true},
+		{"an array beside a group", "", func() error {
+			return os.WriteFile(at("g.npy"), npyFile("abcdef", 1, "(3,)"), 0o666)
+		}, syscall.EEXIST,
 			`"g" is a group, and no array can have its name; choose another for g.npy`, true},
-		{"no name", "g", func() error { return os.WriteFile(at("g/.npy"), npyFile("", 1, "(0,)"), 0o666) }, syscall.EINVAL, `".npy" is the end of a name only`, true},
-		{"a name that another has", "g", func() error { return os.WriteFile(at("g/50%.npy"), npyFile("", 1, "(0,)"), 0o666) }, syscall.EINVAL,
+		{"no name", "g", func() error {
+			return os.WriteFile(at("g/.npy"), npyFile("", 1, "(0,)"), 0o666)
+		}, syscall.EINVAL, `".npy" is the end of a name only`, true},
+		{"a name that another has", "g", func() error {
+			return os.WriteFile(at("g/50%.npy"), npyFile("", 1, "(0,)"), 0o666)
+		}, syscall.EINVAL,
 			`"50%" cannot be a file name here: write it 50%25`, false},
-		{"a folder of such a name", "g", func() error { return os.Mkdir(at("g/50%"), 0o777) }, syscall.EINVAL, `"50%" cannot be a file name here: write it 50%25`, false},
-		{"metadata", "", func() error { return unix.Setxattr(at("rows.npy"), "user.zarr.units", []byte("K"), 0) }, syscall.EPERM,
+		{"a folder of such a name", "g", func() error {
+			return os.Mkdir(at("g/50%"), 0o777)
+		}, syscall.EINVAL, `"50%" cannot be a file name here: write it 50%25`, false},
+		{"metadata", "", func() error {
+			return unix.Setxattr(at("rows.npy"), "user.zarr.units", []byte("K"), 0)
+		}, syscall.EPERM,
 			"an attribute of the array or group is user.zarr.attr.units", false},
-		{"a foreign attribute", "", func() error { return unix.Setxattr(at("point.npy"), "user.units", []byte("K"), 0) }, syscall.EOPNOTSUPP, "is user.zarr.attr.units", false},
-		{"the shape", "", func() error { return unix.Setxattr(at("rows.npy"), "user.zarr.shape", []byte("[3]"), 0) }, syscall.EPERM, "user.zarr.shape follows from the metadata", true},
-		{"a pipe", "g", func() error { return unix.Mkfifo(at("g/pipe"), 0o666) }, syscall.EPERM, "no pipes, sockets or devices", true},
-		{"a hard link", "g", func() error { return os.Link(at("rows.npy"), at("g/again.npy")) }, syscall.EPERM, "copy the file instead", true},
-		{"a group that is not empty", "", func() error { return unix.Rmdir(at("g")) }, syscall.ENOTEMPTY, "g", false},
-		{"a name that is no view", "", func() error { return os.Rename(at("rows.npy"), at("rows.txt")) }, syscall.EPERM, "expected a name that ends in .npy", true},
+		{"a foreign attribute", "", func() error {
+			return unix.Setxattr(at("point.npy"), "user.units", []byte("K"), 0)
+		}, syscall.EOPNOTSUPP, "is user.zarr.attr.units", false},
+		{"the shape", "", func() error {
+			return unix.Setxattr(at("rows.npy"), "user.zarr.shape", []byte("[3]"), 0)
+		}, syscall.EPERM, "user.zarr.shape follows from the metadata", true},
+		{"a pipe", "g", func() error {
+			return unix.Mkfifo(at("g/pipe"), 0o666)
+		}, syscall.EPERM, "no pipes, sockets or devices", true},
+		{"a hard link", "g", func() error {
+			return os.Link(at("rows.npy"), at("g/again.npy"))
+		}, syscall.EPERM, "copy the file instead", true},
+		{"a group that is not empty", "", func() error {
+			return unix.Rmdir(at("g"))
+		}, syscall.ENOTEMPTY, "g", false},
+		{"a name that is no view", "", func() error {
+			return os.Rename(at("rows.npy"), at("rows.txt"))
+		}, syscall.EPERM, "expected a name that ends in .npy", true},
 	} {
 		if err := tc.do(); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, want %v", tc.what, err, tc.want)
@@ -61,7 +88,8 @@ func TestRefusalsAreFound(t *testing.T) {
 		}
 	}
 	list := make([]byte, 1000)
-	if n, err := unix.Listxattr(at("g"), list); err != nil || strings.Contains(string(list[:max(n, 0)]), "user.zarrfs.error") {
+	if n, err := unix.Listxattr(at("g"), list); err != nil ||
+		strings.Contains(string(list[:max(n, 0)]), "user.zarrfs.error") {
 		t.Errorf("the folder lists %q: %v", list[:max(n, 0)], err)
 	}
 	noError(t, "an array at last", os.WriteFile(at("o.npy"), npyFile("abcdef", 1, "(3,)"), 0o666))
@@ -76,7 +104,8 @@ func TestEveryRefusalIsFound(t *testing.T) {
 	write(t, store, "cut/zarr.json", fmt.Sprintf(testArray, "8", "8", ""))
 	write(t, store, "cut/c/0", "short")
 	write(t, store, "strange/zarr.json", fmt.Sprintf(testArray, "8", "8", `, {"name": "mystery"}`))
-	write(t, store, "enormous/zarr.json", fmt.Sprintf(testArray, "4294967296, 4294967296", "4096, 4096", ""))
+	write(t, store, "enormous/zarr.json", fmt.Sprintf(testArray, "4294967296, 4294967296",
+		"4096, 4096", ""))
 	write(t, store, "garbled/zarr.json", "no document")
 	dir := mounted(t, store, "--log", log)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -110,24 +139,46 @@ func TestEveryRefusalIsFound(t *testing.T) {
 		want        syscall.Errno
 		why         string
 	}{
-		{"cut.raw", "a chunk that is short", read("cut.raw"), syscall.EIO, `cannot read "cut": chunk cut/c/0: corrupt data: expected 16`},
-		{"strange.npy", "an unknown codec", read("strange.npy"), syscall.EOPNOTSUPP, `codec "mystery"`},
+		{"cut.raw", "a chunk that is short", read("cut.raw"), syscall.EIO,
+			`cannot read "cut": chunk cut/c/0: corrupt data: expected 16`},
+		{"strange.npy", "an unknown codec", read("strange.npy"), syscall.EOPNOTSUPP,
+			`codec "mystery"`},
 		{"enormous.raw", "too many bytes", read("enormous.raw"), syscall.EFBIG, "2^63-1"},
-		{"garbled.npy", "a text that is not a document", read("garbled.npy"), syscall.EIO, `cannot open "garbled": zarr.json: line 1, column 1`},
-		{"rows.json", "a text that is not a document", put("rows.json", "no document"), syscall.EINVAL, "line 1, column 1"},
-		{"rows.json", "a document cut short", func() error { return os.Truncate(at("rows.json"), 5) }, syscall.EINVAL, "cannot be cut to 5 bytes"},
-		{"rows.json", "space for a document", allocate("rows.json", 0, 4096), syscall.EOPNOTSUPP, "no space is set aside for a text"},
-		{"rows.raw", "a part of a row", func() error { return os.Truncate(at("rows.raw"), 33) }, syscall.EINVAL, "not a whole number of rows"},
-		{"point.raw", "growing what has no axis", func() error { return os.Truncate(at("point.raw"), 4) }, syscall.EFBIG, "cannot"},
-		{"", "a name that is too long", put(strings.Repeat("n", 245)+".npy", "x"), syscall.ENAMETOOLONG, "choose a shorter one"},
-		{"", "a name of a document", put(".zarray", "{}"), syscall.EOPNOTSUPP, "open the store itself"},
+		{"garbled.npy", "a text that is not a document", read("garbled.npy"), syscall.EIO,
+			`cannot open "garbled": zarr.json: line 1, column 1`},
+		{"rows.json", "a text that is not a document", put("rows.json", "no document"),
+			syscall.EINVAL, "line 1, column 1"},
+		{"rows.json", "a document cut short", func() error {
+			return os.Truncate(at("rows.json"), 5)
+		}, syscall.EINVAL, "cannot be cut to 5 bytes"},
+		{"rows.json", "space for a document", allocate("rows.json", 0, 4096), syscall.EOPNOTSUPP,
+			"no space is set aside for a text"},
+		{"rows.raw", "a part of a row", func() error {
+			return os.Truncate(at("rows.raw"), 33)
+		}, syscall.EINVAL, "not a whole number of rows"},
+		{"point.raw", "growing what has no axis", func() error {
+			return os.Truncate(at("point.raw"), 4)
+		}, syscall.EFBIG, "cannot"},
+		{"", "a name that is too long", put(strings.Repeat("n", 245)+".npy", "x"),
+			syscall.ENAMETOOLONG, "choose a shorter one"},
+		{"", "a name of a document", put(".zarray", "{}"), syscall.EOPNOTSUPP,
+			"open the store itself"},
 		{"", "a change of places", func() error {
-			return unix.Renameat2(unix.AT_FDCWD, at("rows.npy"), unix.AT_FDCWD, at("point.npy"), unix.RENAME_EXCHANGE)
+			return unix.Renameat2(unix.AT_FDCWD, at("rows.npy"), unix.AT_FDCWD, at("point.npy"),
+				unix.RENAME_EXCHANGE)
 		}, syscall.EINVAL, "two files cannot change places at once"},
-		{"", "a group's document renamed", func() error { return os.Rename(at("g/zarr.json"), at("x.json")) }, syscall.EPERM, "stays with its group"},
-		{"", "a view as another", func() error { return os.Rename(at("rows.npy"), at("rows2.raw")) }, syscall.EPERM, "cannot become"},
-		{"", "a group onto one that is not empty", func() error { return unix.Rename(at("g"), at("full")) }, syscall.ENOTEMPTY, `the group is not empty: "full" holds "in"`},
-		{"", "a link that leaves the store", func() error { return os.Symlink("/etc", at("etc")) }, syscall.EPERM, "would leave the store"},
+		{"", "a group's document renamed", func() error {
+			return os.Rename(at("g/zarr.json"), at("x.json"))
+		}, syscall.EPERM, "stays with its group"},
+		{"", "a view as another", func() error {
+			return os.Rename(at("rows.npy"), at("rows2.raw"))
+		}, syscall.EPERM, "cannot become"},
+		{"", "a group onto one that is not empty", func() error {
+			return unix.Rename(at("g"), at("full"))
+		}, syscall.ENOTEMPTY, `the group is not empty: "full" holds "in"`},
+		{"", "a link that leaves the store", func() error {
+			return os.Symlink("/etc", at("etc"))
+		}, syscall.EPERM, "would leave the store"},
 		{"g", "a copy of a link that leaves the store", func() error {
 			return os.Symlink("../.zarrfs/outside", at("g/etc"))
 		}, syscall.EPERM, "a copy of a link that leads outside the store"},
@@ -136,14 +187,25 @@ func TestEveryRefusalIsFound(t *testing.T) {
 			defer f.Close()
 			return f.Truncate(1 << 60)
 		}, syscall.EFBIG, "expected at most 67108864"},
-		{"", "a file beside status.json", put(".zarrfs/x.npy", "x"), syscall.EPERM, "the folder of the mount's own files"},
-		{"", "a folder beside status.json", func() error { return os.Mkdir(at(".zarrfs/x"), 0o777) }, syscall.EPERM, "the folder of the mount's own files"},
-		{"", "status.json removed", func() error { return os.Remove(at(".zarrfs/status.json")) }, syscall.EPERM, "the folder of the mount's own files"},
-		{"", "status.json written", put(".zarrfs/status.json", "{}"), syscall.EPERM, "the folder of the mount's own files"},
-		{"", "the folder of status.json removed", func() error { return unix.Rmdir(at(".zarrfs")) }, syscall.EPERM, "the folder of the mount's own files"},
-		{"", "an attribute of what is not an array", set("notes.txt", "user.zarr.attr.units", "K"), syscall.EOPNOTSUPP, "notes.txt is not an array, and has no attributes"},
-		{"rows.raw", "an attribute that cannot be set", set("rows.raw", "user.zarrfs.error", "x"), syscall.EPERM, "is set by zarrfs itself"},
-		{"rows.raw", "bytes that are no text", set("rows.raw", "user.zarr.attr.units", "\xff"), syscall.EINVAL, "expected JSON, or text in UTF-8"},
+		{"", "a file beside status.json", put(".zarrfs/x.npy", "x"), syscall.EPERM,
+			"the folder of the mount's own files"},
+		{"", "a folder beside status.json", func() error {
+			return os.Mkdir(at(".zarrfs/x"), 0o777)
+		}, syscall.EPERM, "the folder of the mount's own files"},
+		{"", "status.json removed", func() error {
+			return os.Remove(at(".zarrfs/status.json"))
+		}, syscall.EPERM, "the folder of the mount's own files"},
+		{"", "status.json written", put(".zarrfs/status.json", "{}"), syscall.EPERM,
+			"the folder of the mount's own files"},
+		{"", "the folder of status.json removed", func() error {
+			return unix.Rmdir(at(".zarrfs"))
+		}, syscall.EPERM, "the folder of the mount's own files"},
+		{"", "an attribute of what is not an array", set("notes.txt", "user.zarr.attr.units", "K"),
+			syscall.EOPNOTSUPP, "notes.txt is not an array, and has no attributes"},
+		{"rows.raw", "an attribute that cannot be set", set("rows.raw", "user.zarrfs.error", "x"),
+			syscall.EPERM, "is set by zarrfs itself"},
+		{"rows.raw", "bytes that are no text", set("rows.raw", "user.zarr.attr.units", "\xff"),
+			syscall.EINVAL, "expected JSON, or text in UTF-8"},
 		{"rows.raw", "an attribute that is not of Zarr", set("rows.raw", "user.foo", "1"),
 			syscall.EOPNOTSUPP, "an attribute of the array or group is user.zarr.attr.foo"},
 		{"rows.raw", "an attribute of another kind", set("rows.raw", trusted, "1"),
@@ -157,7 +219,8 @@ func TestEveryRefusalIsFound(t *testing.T) {
 			defer f.Close()
 			return set("new.json", "user.zarr.attr.units", "K")()
 		}, syscall.EOPNOTSUPP, "set user.zarr.attr.units once it is written and closed"},
-		{"g", "chunks that are none", set("g", "user.zarrfs.create.chunks", "many"), syscall.EINVAL, "expected auto, rows, or a length for each axis"},
+		{"g", "chunks that are none", set("g", "user.zarrfs.create.chunks", "many"), syscall.EINVAL,
+			"expected auto, rows, or a length for each axis"},
 	} {
 		if err := tc.do(); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, want %v", tc.what, err, tc.want)
@@ -165,10 +228,12 @@ func TestEveryRefusalIsFound(t *testing.T) {
 		saysWhy(t, at(tc.where), tc.why)
 		_, out := zarrfs(t, "errors", dir)
 		b, _ := os.ReadFile(log)
-		for place, text := range map[string]string{"zarrfs errors": out, "the log": strings.ReplaceAll(string(b), `\"`, `"`)} {
+		for place, text := range map[string]string{"zarrfs errors": out,
+			"the log": strings.ReplaceAll(string(b), `\"`, `"`)} {
 			lines := strings.Split(strings.TrimSpace(text), "\n")
 			if !strings.Contains(strings.Join(lines[max(0, len(lines)-3):], "\n"), tc.why) {
-				t.Errorf("%s: %s ends in %q, expected %q", tc.what, place, lines[max(0, len(lines)-3):], tc.why)
+				t.Errorf("%s: %s ends in %q, expected %q", tc.what, place,
+					lines[max(0, len(lines)-3):], tc.why)
 			}
 		}
 	}
@@ -208,10 +273,12 @@ func TestStoreRemovedIsSaid(t *testing.T) {
 		"a group":                 func(dir string) error { return os.Mkdir(dir+"/g", 0o777) },
 		"an attribute":            set("rows.npy"),
 		"an attribute of a group": set(""),
-		"a size":                  func(dir string) error { return os.Truncate(dir+"/rows.raw", 0) },
-		"a removal":               func(dir string) error { return os.Remove(dir + "/rows.raw") },
-		"a rename":                func(dir string) error { return os.Rename(dir+"/rows.npy", dir+"/r.npy") },
-		"a link":                  func(dir string) error { return os.Symlink("rows.npy", dir+"/l.npy") },
+		"a size": func(dir string) error {
+			return os.Truncate(dir+"/rows.raw", 0)
+		},
+		"a removal": func(dir string) error { return os.Remove(dir + "/rows.raw") },
+		"a rename":  func(dir string) error { return os.Rename(dir+"/rows.npy", dir+"/r.npy") },
+		"a link":    func(dir string) error { return os.Symlink("rows.npy", dir+"/l.npy") },
 	} {
 		store, log := writableStore(t), filepath.Join(t.TempDir(), "log")
 		if what == "a group" { // also in a folder without a document

@@ -47,7 +47,8 @@ func serve(ctx context.Context, c *mountConfig) error {
 		log.keepCrashes()
 		reopenOnHangUp(log)
 	}
-	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
+	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache",
+		bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
 	end := &ending{mount: m, hierarchy: h, config: c, log: log, verdict: newVerdict()}
 	end.entry, _ = ourMountAt(c.dir)
 	go end.sayCopies()
@@ -77,7 +78,9 @@ func warnFirst(
 		case err != nil:
 			fmt.Fprintf(stderr, "zarrfs: mounted read-only: %v\n", err)
 		default:
-			fmt.Fprintf(stderr, "zarrfs: %s is mounted read-only: the store cannot be written to (%v); make it writable and mount it again, or say --read-only\n", c.store, whyReadOnly(c.store))
+			fmt.Fprintf(stderr, "zarrfs: %s is mounted read-only: the store cannot be written to "+
+				"(%v); make it writable and mount it again, or say --read-only\n", c.store,
+				whyReadOnly(c.store))
 		}
 	}
 	if !c.listsData() {
@@ -88,7 +91,8 @@ func warnFirst(
 		}
 	}
 	if asked, has := c.otherFormat(ctx, h); asked != has {
-		log.Warn("--create-format has no effect: the store has another format, and so have all that are created in it", "store", h.Name(), "asked", asked, "format", has)
+		log.Warn("--create-format has no effect: the store has another format, and so have all "+
+			"that are created in it", "store", h.Name(), "asked", asked, "format", has)
 		if !c.logsToStderr() {
 			fmt.Fprintf(stderr, "zarrfs: --create-format %d has no effect: %s has format %d, "+
 				"and so have all that are created in it\n", asked, c.store, has)
@@ -98,21 +102,25 @@ func warnFirst(
 		if left.Store != h.Name() {
 			continue
 		}
-		log.Warn("files are left of a mount that was killed", "store", left.Store, "folder", left.Folder,
+		log.Warn("files are left of a mount that was killed", "store", left.Store, "folder",
+			left.Folder,
 			"files", left.Files, "unstored", left.Unstored, "bytes", left.Bytes)
 		if !c.logsToStderr() {
 			fmt.Fprintf(stderr, "zarrfs: %s\n", leftText(left))
 		}
 	}
 	if c.log == "" && log.where == "none" {
-		fmt.Fprintf(stderr, "zarrfs: there is no syslog here and no folder for a log; `zarrfs errors %s` shows the last errors, and --log FILE keeps all\n", c.dir)
+		fmt.Fprintf(stderr, "zarrfs: there is no syslog here and no folder for a log; `zarrfs "+
+			"errors %s` shows the last errors, and --log FILE keeps all\n", c.dir)
 	}
 }
 
 // listsData reports whether anything but documents is listed.
 func (c *mountConfig) listsData() bool {
 	chosen, _ := view.Parse(c.views)
-	return slices.ContainsFunc(chosen, func(name string) bool { return name != view.Document.Name() })
+	return slices.ContainsFunc(chosen, func(name string) bool {
+		return name != view.Document.Name()
+	})
 }
 
 // whyReadOnly returns what the system says of writing in the store's folder.
@@ -128,7 +136,8 @@ func whyReadOnly(folder string) error {
 func (c *mountConfig) otherFormat(ctx context.Context, h *zarrcore.Hierarchy) (asked, has int) {
 	r, err := c.create.recipe()
 	root, rootErr := h.Node(ctx, "")
-	if err != nil || rootErr != nil || r.Format == 0 || !h.Writable() || root.Kind == zarrcore.DirectoryNode {
+	if err != nil || rootErr != nil || r.Format == 0 || !h.Writable() ||
+		root.Kind == zarrcore.DirectoryNode {
 		return 0, 0
 	}
 	return r.Format, root.Format
@@ -169,7 +178,8 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	io, _ := pagecache.ParseIO(c.io)
 	s, h, err := openForMount(ctx, c, &zarrcore.Options{
 		KeepRights: c.allowOther,
-		Recipe:     recipe, CacheSize: int64(c.cache), DirtySize: int64(c.dirty), ReadOnly: c.readOnly, ScratchDir: c.scratchDir, ScratchSize: scratch,
+		Recipe:     recipe, CacheSize: int64(c.cache), DirtySize: int64(c.dirty),
+		ReadOnly: c.readOnly, ScratchDir: c.scratchDir, ScratchSize: scratch,
 		Workers: c.workers, ReadAhead: io.ReadAhead(), Fresh: fresh, Log: log.Logger,
 	})
 	if err != nil {
@@ -178,7 +188,8 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	v := &served{store: s, hierarchy: h}
 	if h.Writable() {
 		if err := s.Clean(ctx); err != nil {
-			log.Warn("what a killed program left in the store is not all removed", "store", s.Name(), "err", err)
+			log.Warn("what a killed program left in the store is not all removed", "store",
+				s.Name(), "err", err)
 		}
 	}
 	if err := checkMountpoint(c, s.folder); err != nil {
@@ -193,7 +204,8 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 		Rights: rights.Options{AllowOther: c.allowOther, ReadOnly: c.readOnly,
 			UID: c.uid.id, GID: c.gid.id, Umask: c.umask.mask},
 		Version: version, Log: log.Logger, LogName: log.where, Debug: c.logLevel == "debug",
-		Scratch: fs.Scratch{Dir: c.scratchDir, Size: int64(c.scratch), Materialize: int64(c.material),
+		Scratch: fs.Scratch{Dir: c.scratchDir, Size: int64(c.scratch),
+			Materialize:  int64(c.material),
 			RefuseOthers: c.others == "refuse", KeepDir: c.keepDir},
 		HDF5Layout: hdf5Layout,
 	})
@@ -206,7 +218,9 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 
 // openForMount opens the store. An empty folder becomes one if the command line says in which
 // format.
-func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*source, *zarrcore.Hierarchy, error) {
+func openForMount(
+	ctx context.Context, c *mountConfig, o *zarrcore.Options,
+) (*source, *zarrcore.Hierarchy, error) {
 	s, err := openSource(c.store, &openOptions{
 		folder: &dirstore.Options{NoSync: c.noSync, SyncDir: c.syncDir, KeepRights: c.allowOther},
 		fresh:  o.Fresh, log: o.Log,
@@ -219,7 +233,9 @@ func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*so
 	case isNode(c.dir):
 		return nil, nil, storeErr(swapped(c.store, c.dir))
 	case c.readOnly:
-		return nil, nil, storeErr(fmt.Errorf("%s is an empty folder, and a read-only mount makes no store of it; `zarrfs create %[1]s --group` does", c.store))
+		return nil, nil,
+			storeErr(fmt.Errorf("%s is an empty folder, and a read-only mount makes no store of "+
+				"it; `zarrfs create %[1]s --group` does", c.store))
 	case o.Recipe.Format != 0:
 		if err := zarrcore.Create(ctx, s.Store, o.Recipe.Format); err != nil {
 			return nil, nil, storeErr(fmt.Errorf("%s: %w", c.store, err))

@@ -15,7 +15,9 @@ import (
 // have root end that. So the process must belong to the user who mounted. It must also hold the
 // kernel's other end of this mount, if the kernel shows which one that is (since Linux 6.16).
 func (m mountEntry) isServedBy(pid int) bool {
-	return m.mayBeServedBy(pid, func(connection string) bool { return connection == m.minor() || connection == "" })
+	return m.mayBeServedBy(pid, func(connection string) bool {
+		return connection == m.minor() || connection == ""
+	})
 }
 
 // server returns the process that serves the mount, without a request to it. It returns 0 if the
@@ -24,7 +26,9 @@ func (m mountEntry) isServedBy(pid int) bool {
 func (m mountEntry) server() (pid int) {
 	count := 0
 	for _, candidate := range processes() {
-		if m.mayBeServedBy(candidate, func(connection string) bool { return connection == m.minor() }) {
+		if m.mayBeServedBy(candidate, func(connection string) bool {
+			return connection == m.minor()
+		}) {
 			pid = candidate
 			count++
 		}
@@ -104,7 +108,8 @@ func connectionsOf(pid int) (connections []string) {
 	devices := procOf(pid) + "fd"
 	fds, _ := os.ReadDir(devices)
 	for _, fd := range fds {
-		if to, err := os.Readlink(filepath.Join(devices, fd.Name())); err != nil || to != "/dev/fuse" {
+		if to, err := os.Readlink(filepath.Join(devices, fd.Name())); err != nil ||
+			to != "/dev/fuse" {
 			continue
 		}
 		info, _ := os.ReadFile(procOf(pid) + "fdinfo/" + fd.Name())

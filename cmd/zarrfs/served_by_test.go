@@ -48,10 +48,12 @@ func forge(t *testing.T, owner, pid int) (dir string) {
 	dir = t.TempDir()
 	device, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	noError(t, "open /dev/fuse", err)
-	options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d,allow_other", device, owner, owner)
+	options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d,allow_other", device, owner,
+		owner)
 	noError(t, "mount", unix.Mount("forged", dir, ourKind, 0, options))
 	root := &forgedRoot{status: fmt.Appendf(nil, `{"pid": %d}`, pid), end: make(chan struct{})}
-	server, err := fuse.NewServer(gofuse.NewNodeFS(root, &gofuse.Options{}), fmt.Sprintf("/dev/fd/%d", device), &fuse.MountOptions{})
+	server, err := fuse.NewServer(gofuse.NewNodeFS(root, &gofuse.Options{}),
+		fmt.Sprintf("/dev/fd/%d", device), &fuse.MountOptions{})
 	noError(t, "serve", err)
 	go server.Serve()
 	t.Cleanup(func() {
@@ -73,9 +75,12 @@ func TestForgedMountAimsAtNobody(t *testing.T) {
 	for _, tc := range []struct {
 		owner, victim int
 		what          string
-	}{{user, 0, "a process of root"}, {user, user, "a process of the same user"}, {0, 0, "a process of root, by root"}} {
+	}{{user, 0, "a process of root"}, {user, user, "a process of the same user"},
+		{0, 0, "a process of root, by root"}} {
 		victim := exec.Command("sleep", "600")
-		victim.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(tc.victim), Gid: uint32(tc.victim)}}
+		victim.SysProcAttr =
+			&syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(tc.victim),
+				Gid: uint32(tc.victim)}}
 		noError(t, "start", victim.Start())
 		dir := forge(t, tc.owner, victim.Process.Pid)
 		code, out := zarrfs(t, "umount", "--force", "--timeout", "1s", dir)
@@ -108,7 +113,8 @@ func TestIsServedBy(t *testing.T) {
 		dir  string
 		pid  int
 		want bool
-	}{{first, servingPid(first), true}, {second, servingPid(second), true}, {first, os.Getpid(), false}, {first, 1, false}, {first, 0, false}} {
+	}{{first, servingPid(first), true}, {second, servingPid(second), true},
+		{first, os.Getpid(), false}, {first, 1, false}, {first, 0, false}} {
 		m, err := ourMountAt(tc.dir)
 		noError(t, "find the mount", err)
 		if got := m.isServedBy(tc.pid); got != tc.want {
@@ -123,5 +129,7 @@ func TestIsServedBy(t *testing.T) {
 
 // showsConnections reports whether the kernel says which mount a device belongs to.
 func showsConnections(pid int) bool {
-	return slices.ContainsFunc(connectionsOf(pid), func(connection string) bool { return connection != "" })
+	return slices.ContainsFunc(connectionsOf(pid), func(connection string) bool {
+		return connection != ""
+	})
 }

@@ -73,7 +73,8 @@ func (e *ending) onSignal(signals <-chan os.Signal) {
 	e.log.Info("unmounting", "signal", s.String(), "dir", e.config.dir)
 	go e.forceOnSignal(signals)
 	if err := e.mount.Flush(); err != nil {
-		e.log.Error("not all could be stored; it is tried again when the mount is gone", "dir", e.config.dir, "err", err)
+		e.log.Error("not all could be stored; it is tried again when the mount is gone", "dir",
+			e.config.dir, "err", err)
 	}
 	e.end()
 }
@@ -82,7 +83,8 @@ func (e *ending) onSignal(signals <-chan os.Signal) {
 // another mount namespace, have a while to finish.
 func (e *ending) end() {
 	if err := e.unmountRepeatedly(); err != nil {
-		e.log.Warn("still in use: detached from the tree", "dir", e.config.dir, "by", usersText(e.config.dir), "err", err)
+		e.log.Warn("still in use: detached from the tree", "dir", e.config.dir, "by",
+			usersText(e.config.dir), "err", err)
 		if err := e.detach(); err != nil {
 			e.log.Error("cannot detach", "dir", e.config.dir, "err", err)
 		}
@@ -90,7 +92,8 @@ func (e *ending) end() {
 	if e.goneWithin(detachedFor) {
 		return
 	}
-	e.log.Warn("programs still use files of the detached mount; they now get errors", "dir", e.config.dir)
+	e.log.Warn("programs still use files of the detached mount; they now get errors", "dir",
+		e.config.dir)
 	if err := e.mount.Flush(); err != nil {
 		os.Exit(report(e.lost(err)))
 	}
@@ -141,7 +144,8 @@ func (e *ending) forceOnSignal(signals <-chan os.Signal) {
 	<-signals
 	if left := e.mount.Unstored(); len(left) > 0 {
 		w := e.hierarchy.Status().Write
-		e.log.Warn("not all is stored yet; one more signal ends this without, and keeps what is left in the scratch folder",
+		e.log.Warn("not all is stored yet; one more signal ends this without, and keeps what is "+
+			"left in the scratch folder",
 			"bytes", w.Dirty, "arrays", left, "errors", w.Errors, "scratch", e.config.scratchDir)
 		<-signals
 	}
@@ -168,7 +172,8 @@ func (e *ending) keepRest(why error) error {
 	if err := e.mount.KeepFiles(); err != nil {
 		return err
 	}
-	e.log.Info("unmounted; all that was written is stored", "store", e.hierarchy.Name(), "dir", e.config.dir)
+	e.log.Info("unmounted; all that was written is stored", "store", e.hierarchy.Name(), "dir",
+		e.config.dir)
 	return nil
 }
 
@@ -184,7 +189,8 @@ func (e *ending) lost(why error) error {
 	}
 	v.say(e.verdict)
 	othersErr := e.mount.KeepFiles()
-	e.log.Error("unmounted, but not all is stored", "store", e.hierarchy.Name(), "dir", e.config.dir, "err", why, "kept", kept)
+	e.log.Error("unmounted, but not all is stored", "store", e.hierarchy.Name(), "dir",
+		e.config.dir, "err", why, "kept", kept)
 	text := fmt.Sprintf("%s is unmounted, but %s%s", e.config.dir, v.Why, keptText(kept, v.Lost))
 	return errors.Join(inLines(text), othersErr)
 }

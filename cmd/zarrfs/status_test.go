@@ -33,7 +33,9 @@ func TestStatusVerb(t *testing.T) {
 	}
 	code, out := zarrfs(t, "status", rw, ro)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if code != 0 || len(lines) != 3 || strings.Join(strings.Fields(lines[0]), " ") != "MOUNT STORE MODE PID UNSTORED CACHE ERRORS" {
+	if code != 0 || len(lines) != 3 ||
+		strings.Join(strings.Fields(lines[0]), " ") != "MOUNT STORE MODE PID UNSTORED "+
+			"CACHE ERRORS" {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
 	for i, want := range []string{rw + " " + store + " rw ", ro + " " + store + " ro "} {
@@ -41,22 +43,26 @@ func TestStatusVerb(t *testing.T) {
 			t.Errorf("line %q, want %q", line, want)
 		}
 	}
-	if !strings.Contains(lines[1], `("/x": not a NumPy file`) || !strings.HasSuffix(lines[2], " -") {
+	if !strings.Contains(lines[1], `("/x": not a NumPy file`) ||
+		!strings.HasSuffix(lines[2], " -") {
 		t.Errorf("errors are\n%s", out)
 	}
-	if code, out := zarrfs(t, "status"); code != 0 || !strings.Contains(out, rw+" ") || !strings.Contains(out, ro+" ") {
+	if code, out := zarrfs(t, "status"); code != 0 || !strings.Contains(out, rw+" ") ||
+		!strings.Contains(out, ro+" ") {
 		t.Errorf("all mounts: exit code %d:\n%s", code, out)
 	}
 	_, out = zarrfs(t, "status", "--json", rw)
 	var all []mountState
-	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 || *all[0].Pid != stateFrom(rw).Pid || *all[0].Errors == 0 || all[0].Last.Path != "x" {
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 ||
+		*all[0].Pid != stateFrom(rw).Pid || *all[0].Errors == 0 || all[0].Last.Path != "x" {
 		t.Errorf("%+v: %v", all, err)
 	}
 	code, out = zarrfs(t, "status", filepath.Join(t.TempDir(), "none"))
 	if code != exitMount || !strings.Contains(out, "`zarrfs status` lists the mounts") {
 		t.Errorf("status of no folder: exit code %d: %s", code, out)
 	}
-	if code, out := zarrfs(t, "status", t.TempDir()); code != exitMount || !strings.Contains(out, "is not a mount") {
+	if code, out := zarrfs(t, "status", t.TempDir()); code != exitMount ||
+		!strings.Contains(out, "is not a mount") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
@@ -69,7 +75,8 @@ func TestStatusOfStaleMount(t *testing.T) {
 	if code, out := zarrfs(t, "status", dir); code != 0 || !saysUnknown(out, "stale") {
 		t.Errorf("status: exit code %d:\n%s", code, out)
 	}
-	if code, out := zarrfs(t, "errors", dir); code != exitMount || !strings.Contains(out, "is a stale mount") {
+	if code, out := zarrfs(t, "errors", dir); code != exitMount ||
+		!strings.Contains(out, "is a stale mount") {
 		t.Errorf("errors: exit code %d:\n%s", code, out)
 	}
 }
@@ -108,7 +115,8 @@ func TestStatusOfOthers(t *testing.T) {
 			t.Errorf("%s:\n%s", mode, out)
 		}
 		out = strings.Join(strings.Fields(status("--json", dir)), "")
-		for _, name := range []string{"pid", "unstored_bytes", "cache_used", "cache_size", "errors"} {
+		for _, name := range []string{"pid", "unstored_bytes", "cache_used", "cache_size",
+			"errors"} {
 			if !strings.Contains(out, `"`+name+`":null`) {
 				t.Errorf("%s is not null:\n%s", name, out)
 			}
@@ -120,7 +128,8 @@ func TestStatusOfOthers(t *testing.T) {
 func TestErrorsVerb(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	dir := mounted(t, writableStore(t), "--log", log)
-	if code, out := zarrfs(t, "errors", dir); code != 0 || !strings.Contains(out, "no errors in "+dir+"\nThe log is in "+log) {
+	if code, out := zarrfs(t, "errors", dir); code != 0 ||
+		!strings.Contains(out, "no errors in "+dir+"\nThe log is in "+log) {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	os.WriteFile(filepath.Join(dir, "x.npy"), []byte("this is text"), 0o666)
@@ -130,7 +139,8 @@ func TestErrorsVerb(t *testing.T) {
 	}
 	_, out := zarrfs(t, "errors", "--json", dir)
 	var e mountErrors
-	if err := json.Unmarshal([]byte(out), &e); err != nil || len(e.Errors) != 1 || e.Errors[0].Errno != "EINVAL" || e.Log != log {
+	if err := json.Unmarshal([]byte(out), &e); err != nil || len(e.Errors) != 1 ||
+		e.Errors[0].Errno != "EINVAL" || e.Log != log {
 		t.Errorf("%+v: %v", e, err)
 	}
 }
@@ -139,7 +149,8 @@ func TestErrorsVerb(t *testing.T) {
 func TestUmountSeveral(t *testing.T) {
 	store, plain := makeStore(t), t.TempDir()
 	a, b, c := mounted(t, store), mounted(t, store), mounted(t, store)
-	if code, out := zarrfs(t, "umount", a, plain, b); code != exitMount || !strings.Contains(out, plain+" is not a mount") {
+	if code, out := zarrfs(t, "umount", a, plain, b); code != exitMount ||
+		!strings.Contains(out, plain+" is not a mount") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	for dir, want := range map[string]bool{a: false, b: false, c: true} {
@@ -147,12 +158,16 @@ func TestUmountSeveral(t *testing.T) {
 			t.Errorf("%s is mounted: %t, want %t", dir, is, want)
 		}
 	}
-	for args, want := range map[string]string{"umount": "or --all", "umount --all " + c: "exclude each other"} {
-		if code, out := zarrfs(t, strings.Fields(args)...); code != exitUsage || !strings.Contains(out, want) {
+	for args, want := range map[string]string{"umount": "or --all",
+		"umount --all " + c: "exclude each other"} {
+		if code, out := zarrfs(t, strings.Fields(args)...); code != exitUsage ||
+			!strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d: %s", args, code, out)
 		}
 	}
-	if all, err := chooseMounts(nil, true); err != nil || !strings.Contains(strings.Join(all, "\n"), c) { // the mounts of other tests stay
+	// the mounts of other tests stay
+	if all, err := chooseMounts(nil, true); err != nil ||
+		!strings.Contains(strings.Join(all, "\n"), c) {
 		t.Errorf("--all chooses %v, %v", all, err)
 	}
 	if code, out := zarrfs(t, "unmount", c); code != 0 {
@@ -186,7 +201,9 @@ func TestStateLog(t *testing.T) {
 		t.Errorf("mount: exit code %d, says %q", code, out)
 	}
 	defer zarrfs(t, "umount", dir)
-	soon(t, "the log says that it is mounted", func() bool { return strings.Contains(string(bytesOf(t, l.path)), "msg=mounted") })
+	soon(t, "the log says that it is mounted", func() bool {
+		return strings.Contains(string(bytesOf(t, l.path)), "msg=mounted")
+	})
 	noError(t, "put the log aside", os.Rename(l.path, l.path+".old"))
 	noError(t, "kill -HUP", syscall.Kill(stateFrom(dir).Pid, syscall.SIGHUP))
 	soon(t, "the log is opened again", func() bool { _, err := os.Stat(l.path); return err == nil })
@@ -197,8 +214,10 @@ func TestStateLog(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	for written, want := range map[string]string{"mont": "mount", "muont": "mount", "unmout": "unmount", "tre": "tree", "inf": "info", "frob": "", "x": ""} {
-		if got := nearest(written, []string{"mount", "umount", "unmount", "tree", "info", "cat"}); got != want {
+	for written, want := range map[string]string{"mont": "mount", "muont": "mount",
+		"unmout": "unmount", "tre": "tree", "inf": "info", "frob": "", "x": ""} {
+		if got := nearest(written, []string{"mount", "umount", "unmount", "tree", "info",
+			"cat"}); got != want {
 			t.Errorf("%q: %q, want %q", written, got, want)
 		}
 	}

@@ -59,7 +59,8 @@ func stopWhileUmount(t *testing.T, moment time.Duration) {
 	}
 	cause, cure := fmt.Sprintf("process %d, which serve", pid), fmt.Sprintf("kill -CONT %d", pid)
 	named := strings.Contains(said, cause) && strings.Contains(said, cure)
-	early := strings.Contains(said, "does not answer; wait and try again") // before the signal came, on a busy machine
+	// before the signal came, on a busy machine
+	early := strings.Contains(said, "does not answer; wait and try again")
 	if code != 0 && (code != exitMount && code != exitBusy || !named && !early) {
 		t.Errorf("stopped after %s: exit code %d: %s", moment, code, said)
 	}
@@ -72,13 +73,16 @@ func stopWhileUmount(t *testing.T, moment time.Duration) {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(kept, "notes.txt")); string(text) != "kept" {
-		t.Errorf("stopped after %s: a file that is not an array is not kept: %q, %v", moment, text, err)
+		t.Errorf("stopped after %s: a file that is not an array is not kept: %q, %v", moment, text,
+			err)
 	}
 }
 
 // umountWhile runs umount and meanwhile disturbs it. If it hangs, that is taken back. The
 // disturbance is taken back at the end as well.
-func umountWhile(t *testing.T, dir string, disturb, takeBack func()) (code int, said string, hung bool) {
+func umountWhile(
+	t *testing.T, dir string, disturb, takeBack func(),
+) (code int, said string, hung bool) {
 	var out strings.Builder
 	umount := ourProgram(t, "umount", dir)
 	umount.Env = append(umount.Env, patience+"="+stoppedPatience)
@@ -116,7 +120,8 @@ func TestVerbsBesideStoppedDaemon(t *testing.T) {
 		{dir, "status .", exitOK, "does not answer"},
 	} {
 		// The kernel forgets within a second what it was told of the folder.
-		cmd := ourProgram(t, "-c", fmt.Sprintf("cd %s; kill -STOP %d; sleep 1.1; exec %s %s", tc.in, pid, os.Args[0], tc.command))
+		cmd := ourProgram(t, "-c", fmt.Sprintf("cd %s; kill -STOP %d; sleep 1.1; exec %s %s", tc.in,
+			pid, os.Args[0], tc.command))
 		cmd.Path, cmd.Env = "/bin/sh", append(cmd.Env, patience+"="+stoppedPatience)
 		late := time.AfterFunc(umountMost, func() { syscall.Kill(pid, syscall.SIGCONT) })
 		out, _ := cmd.CombinedOutput()
@@ -124,7 +129,8 @@ func TestVerbsBesideStoppedDaemon(t *testing.T) {
 			t.Errorf("zarrfs %s: hung", tc.command)
 		}
 		syscall.Kill(pid, syscall.SIGCONT)
-		if code := cmd.ProcessState.ExitCode(); code != tc.code || !strings.Contains(string(out), tc.text) {
+		if code := cmd.ProcessState.ExitCode(); code != tc.code ||
+			!strings.Contains(string(out), tc.text) {
 			t.Errorf("zarrfs %s: exit code %d: %s", tc.command, code, out)
 		}
 	}

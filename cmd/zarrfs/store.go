@@ -45,7 +45,8 @@ var openers = map[string]func(location string, o *openOptions) (*source, error){
 // A source is an opened store.
 type source struct {
 	*store.Store
-	base   string // what the store is called, for a root that is an array: without folder and ".zarr"
+	// what the store is called, for a root that is an array: without folder and ".zarr"
+	base   string
 	folder string // the local folder that holds it, "" if none
 	fixed  string // why zarrfs never changes the store, and what to do; otherwise ""
 }
@@ -64,8 +65,10 @@ func openSource(name string, o *openOptions) (*source, error) {
 	scheme, location := splitScheme(name)
 	open := openers[scheme]
 	if open == nil {
-		return nil, usageError{fmt.Errorf("%s: zarrfs mounts folders, zip files, web servers and buckets (s3, gs, az, abfs), no %s stores. "+
-			"Mount it first (rclone mount), then the folder", name, scheme)}
+		return nil,
+			usageError{fmt.Errorf("%s: zarrfs mounts folders, zip files, web servers and buckets "+
+				"(s3, gs, az, abfs), no %s stores. Mount it first (rclone mount), then the folder",
+				name, scheme)}
 	}
 	s, err := open(location, o)
 	return s, storeErr(err)
@@ -100,7 +103,10 @@ func openLocal(path string, o *openOptions) (*source, error) {
 	info, err := os.Stat(abs)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
-		return nil, fmt.Errorf("%s: no such folder%s", path, cmp.Or(similar(abs), fmt.Sprintf(" (looked in %s). To make a new store: zarrfs create %s --group", filepath.Dir(abs), path)))
+		return nil, fmt.Errorf("%s: no such folder%s", path,
+			cmp.Or(similar(abs),
+				fmt.Sprintf(" (looked in %s). To make a new store: zarrfs create %s --group",
+					filepath.Dir(abs), path)))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
 	case !info.IsDir() && isZipName(path):
@@ -143,7 +149,8 @@ func openZip(path string, _ *openOptions) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
 	}
-	s, err := openZipIn(store.New(folder, filepath.Dir(at)), filepath.Base(at), abs, zipstore.Options{})
+	s, err := openZipIn(store.New(folder, filepath.Dir(at)), filepath.Base(at), abs,
+		zipstore.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
 	}
@@ -169,7 +176,8 @@ func openZipIn(in *store.Store, key, name string, o zipstore.Options) (*source, 
 // permissionHint says what to do where a folder may not be looked into.
 func permissionHint(err error) string {
 	if errors.Is(err, iofs.ErrPermission) {
-		return fmt.Sprintf("; its owner can let user %d in with chmod, or mount it as another user", os.Getuid())
+		return fmt.Sprintf("; its owner can let user %d in with chmod, or mount it as another user",
+			os.Getuid())
 	}
 	return ""
 }
@@ -193,7 +201,9 @@ func bare(err error) error {
 }
 
 // openHierarchy opens a store and the hierarchy in it.
-func openHierarchy(ctx context.Context, name string, o *zarrcore.Options) (*source, *zarrcore.Hierarchy, error) {
+func openHierarchy(
+	ctx context.Context, name string, o *zarrcore.Options,
+) (*source, *zarrcore.Hierarchy, error) {
 	s, err := openSource(name, nil)
 	if err != nil {
 		return nil, nil, err
@@ -204,11 +214,15 @@ func openHierarchy(ctx context.Context, name string, o *zarrcore.Options) (*sour
 
 // openIn opens the hierarchy in a store that the user calls name. With folders it may be a folder
 // without metadata that holds stores.
-func openIn(ctx context.Context, s *source, name string, o *zarrcore.Options, folders bool) (*zarrcore.Hierarchy, error) {
+func openIn(
+	ctx context.Context, s *source, name string, o *zarrcore.Options, folders bool,
+) (*zarrcore.Hierarchy, error) {
 	h, err := zarrcore.Open(ctx, s.Store, o)
 	if errors.Is(err, zarrcore.ErrNotStore) && (holdsStore(s.folder) || s.holdsStore(ctx)) {
 		if !folders {
-			return nil, storeErr(fmt.Errorf("%s is a folder of stores, and no store itself; name one of them: `zarrfs tree %[1]s` shows what there is", name))
+			return nil,
+				storeErr(fmt.Errorf("%s is a folder of stores, and no store itself; name one of "+
+					"them: `zarrfs tree %[1]s` shows what there is", name))
 		}
 		in := *o
 		in.Folder = true

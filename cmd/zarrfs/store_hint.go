@@ -48,8 +48,8 @@ func holdsStore(folder string) bool {
 	return found
 }
 
-// Looking for a store below a prefix of a remote one ends after so many listings. Each takes a round
-// trip, and four for each directory in it.
+// Looking for a store below a prefix of a remote one ends after so many listings. Each takes a
+// round trip, and four for each directory in it.
 const searchListings = 100
 
 // holdsStore reports whether a store lies below the root of a remote one that can list, at any
@@ -100,18 +100,21 @@ func isMount(folder string) bool {
 
 // notStore explains that a folder is not a store, and which folder near it is one.
 func notStore(name, folder string) error {
-	text := name + " is not a Zarr store: it has no zarr.json, .zgroup or .zarray (nor meta and attrs, as format 1 has)"
+	text := name + " is not a Zarr store: it has no zarr.json, .zgroup or .zarray (nor meta and " +
+		"attrs, as format 1 has)"
 	if folder == "" {
 		return errors.New(text)
 	}
 	if isEmpty(folder) {
-		return fmt.Errorf("%s is an empty folder; `zarrfs create %[1]s --group` makes it a store, and so does `zarrfs mount --create-format 3`", name)
+		return fmt.Errorf("%s is an empty folder; `zarrfs create %[1]s --group` makes it a "+
+			"store, and so does `zarrfs mount --create-format 3`", name)
 	}
 	text += ", and no store lies below it"
 	if hint := parentHint(folder); hint != nil {
 		return errors.Join(errors.New(text), hint)
 	}
-	return fmt.Errorf("%s. To make a store in it: zarrfs create %s --group", text, filepath.Join(name, "new.zarr"))
+	return fmt.Errorf("%s. To make a store in it: zarrfs create %s --group", text,
+		filepath.Join(name, "new.zarr"))
 }
 
 // swapped explains that the store and the folder of a mount were given the wrong way round.

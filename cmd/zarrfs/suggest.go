@@ -11,8 +11,10 @@ import (
 
 // familiar are verbs of other programs, and what does the same here.
 var familiar = map[string]string{
-	"ls": "tree", "list": "tree", "show": "info", "stat": "info", "head": "info", "ncdump": "info", "du": "info", "dump": "cat", "read": "cat", "init": "create",
-	"new": "create", "mkdir": "create", "touch": "create", "convert": "migrate", "upgrade": "migrate", "mounts": "status", "ps": "status", "df": "status",
+	"ls": "tree", "list": "tree", "show": "info", "stat": "info", "head": "info", "ncdump": "info",
+	"du": "info", "dump": "cat", "read": "cat", "init": "create",
+	"new": "create", "mkdir": "create", "touch": "create", "convert": "migrate",
+	"upgrade": "migrate", "mounts": "status", "ps": "status", "df": "status",
 	"log": "errors", "logs": "errors", "why": "errors", "man": "help",
 }
 
@@ -30,15 +32,18 @@ func unknownVerb(name string) error {
 	case meant != "":
 		return usageError{fmt.Errorf("unknown command %q. Did you mean %q?", name, meant)}
 	case err == nil:
-		return usageError{fmt.Errorf("unknown command %q. To mount it: zarrfs mount %[1]s DIR", name)}
+		return usageError{fmt.Errorf("unknown command %q. To mount it: zarrfs mount %[1]s DIR",
+			name)}
 	}
 	return usageError{fmt.Errorf("unknown command %q; `zarrfs help` lists them", name)}
 }
 
 // familiarFlags are flags of other programs, and what is the same here.
 var familiarFlags = map[string]string{
-	"ro": "read-only", "readonly": "read-only", "other": "allow-other", "fg": "foreground", "debug": "log-level", "verbose": "log-level", "type": "dtype",
-	"compressor": "codecs", "compression": "codecs", "fill": "fill-value", "dims": "dimension-names", "attrs": "attributes", "depth": "level", "cache": "cache-size",
+	"ro": "read-only", "readonly": "read-only", "other": "allow-other", "fg": "foreground",
+	"debug": "log-level", "verbose": "log-level", "type": "dtype",
+	"compressor": "codecs", "compression": "codecs", "fill": "fill-value",
+	"dims": "dimension-names", "attrs": "attributes", "depth": "level", "cache": "cache-size",
 }
 
 // explainFlag says what is wrong with the flags of a command line, and which may be meant.
@@ -51,12 +56,15 @@ func (v *verb) explainFlag(flags *pflag.FlagSet, err error) error {
 	case !errors.As(err, &unknown):
 		return fmt.Errorf("%s: %w; `zarrfs help %[1]s` lists the flags", v.name, err)
 	case unknown.GetSpecifiedShortnames() != "":
-		return fmt.Errorf("%s: unknown flag -%s; `zarrfs help %[1]s` lists the flags", v.name, unknown.GetSpecifiedName())
+		return fmt.Errorf("%s: unknown flag -%s; `zarrfs help %[1]s` lists the flags", v.name,
+			unknown.GetSpecifiedName())
 	}
 	if meant := nearestFlag(flags, unknown.GetSpecifiedName()); meant != "" {
-		return fmt.Errorf("%s: unknown flag --%s. Did you mean --%s?", v.name, unknown.GetSpecifiedName(), meant)
+		return fmt.Errorf("%s: unknown flag --%s. Did you mean --%s?", v.name,
+			unknown.GetSpecifiedName(), meant)
 	}
-	return fmt.Errorf("%s: unknown flag --%s; `zarrfs help %[1]s` lists the flags", v.name, unknown.GetSpecifiedName())
+	return fmt.Errorf("%s: unknown flag --%s; `zarrfs help %[1]s` lists the flags", v.name,
+		unknown.GetSpecifiedName())
 }
 
 // nearestFlag returns the flag that may be meant by a name, "" if no flag is like it.

@@ -113,8 +113,8 @@ func (u *unmounting) finish() error {
 	case err != nil:
 		return mountErr(err)
 	case unstored != nil && !u.force && !u.lazy:
-		return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is removed, "+
-			"or give it up with `zarrfs umount --force %[1]s`", u.mount.dir, unstored))
+		return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is "+
+			"removed, or give it up with `zarrfs umount --force %[1]s`", u.mount.dir, unstored))
 	}
 	if err := u.takeOut(); err != nil {
 		return err
@@ -207,7 +207,8 @@ func (u *unmounting) cutOffSilent() error {
 		text += " did not answer. Unless it was killed, let it end by itself"
 	}
 	return mountErr(fmt.Errorf("%s is unmounted, but %s: it then stores what was written, "+
-		"or keeps it in the scratch folder. What it has not stored is lost if it is killed", u.mount.dir, text))
+		"or keeps it in the scratch folder. What it has not stored is lost if it is killed",
+		u.mount.dir, text))
 }
 
 // killedErr says what a mount may have lost whose program ended without unmounting it. named:
@@ -221,7 +222,8 @@ func (u *unmounting) killedErr(named bool) error {
 		kept = "in a folder named above"
 	}
 	return mountErr(fmt.Errorf("%s is unmounted, but %w\nWhat was not stored by then is lost. "+
-		"What `close` or `fsync` accepted before is stored, or kept %s", u.mount.dir, errKilled, kept))
+		"What `close` or `fsync` accepted before is stored, or kept %s", u.mount.dir, errKilled,
+		kept))
 }
 
 // sayLeft names what is left in the scratch folder of files that are not arrays. It reports whether
@@ -240,7 +242,8 @@ func (u *unmounting) sayLeft() (named bool) {
 // has no copy, the program that served it ends.
 func (u *unmounting) detach() error {
 	if u.unmountOnce(false) == nil {
-		if err := awaitEnd(u.pid, min(u.wait, releasePatience)); err == nil || copiesText(u.mount) != "" {
+		if err := awaitEnd(u.pid, min(u.wait, releasePatience)); err == nil ||
+			copiesText(u.mount) != "" {
 			return nil
 		}
 		return awaitEnd(u.pid, u.wait)
@@ -323,7 +326,8 @@ func unmountOnce(dir string, lazy bool) error {
 	if lazy {
 		flags, args = unix.MNT_DETACH, []string{"-u", "-z", dir}
 	}
-	if err := unix.Unmount(dir, flags|unix.UMOUNT_NOFOLLOW); err == nil || !errors.Is(err, syscall.EPERM) {
+	if err := unix.Unmount(dir, flags|unix.UMOUNT_NOFOLLOW); err == nil ||
+		!errors.Is(err, syscall.EPERM) {
 		return err
 	}
 	return attach.Fusermount(args...)
@@ -376,7 +380,8 @@ func (u *unmounting) awaitStored() (unstored, err error) {
 					bytesText(state.Core.Write.Dirty))
 			}
 		} else if silence++; silence == silentMost || program.IsStopped(u.pid) {
-			return nil, fmt.Errorf("while it was to store what was written, %w", silentError(u.mount, u.pid))
+			return nil, fmt.Errorf("while it was to store what was written, %w",
+				silentError(u.mount, u.pid))
 		}
 	}
 }
@@ -401,8 +406,8 @@ func (u *unmounting) endByForce() error {
 		return mountErr(fmt.Errorf("%s is unmounted; the process that serves it is not known, "+
 			"and may still be storing", dir))
 	case !serves:
-		return mountErr(fmt.Errorf("%s is unmounted; it named process %d, which does not serve it, "+
-			"and was left alone", dir, pid))
+		return mountErr(fmt.Errorf("%s is unmounted; it named process %d, which does not "+
+			"serve it, and was left alone", dir, pid))
 	}
 	for range 3 {
 		unix.PidfdSendSignal(fd, unix.SIGTERM, nil, 0)

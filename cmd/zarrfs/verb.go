@@ -30,7 +30,8 @@ type verb struct {
 var verbs []*verb
 
 func init() {
-	verbs = []*verb{mountVerb, umountVerb, statusVerb, errorsVerb, infoVerb, treeVerb, catVerb, createVerb, restoreVerb, migrateVerb, versionVerb, helpVerb}
+	verbs = []*verb{mountVerb, umountVerb, statusVerb, errorsVerb, infoVerb, treeVerb, catVerb,
+		createVerb, restoreVerb, migrateVerb, versionVerb, helpVerb}
 }
 
 // many is for verbs that take any number of arguments.
@@ -61,7 +62,8 @@ func (v *verb) execute(ctx context.Context, args []string) error {
 		return usageError{v.explainFlag(flags, err)}
 	}
 	if n := flags.NArg(); n < v.least || n > v.most {
-		return usageError{fmt.Errorf("usage: zarrfs %s (found %s; `zarrfs help %s` tells more)", strings.TrimSpace(v.name+" "+v.args), plural(n, "argument"), v.name)}
+		return usageError{fmt.Errorf("usage: zarrfs %s (found %s; `zarrfs help %s` tells more)",
+			strings.TrimSpace(v.name+" "+v.args), plural(n, "argument"), v.name)}
 	}
 	return do(ctx, flags.Args())
 }
@@ -90,7 +92,8 @@ func printBrief(w io.Writer) {
 
 // printVerbs lists all verbs.
 func printVerbs(w io.Writer) {
-	fmt.Fprint(w, "zarrfs shows the arrays of a Zarr store as plain files.\n\nUsage:\n  zarrfs COMMAND [FLAGS] [ARGUMENTS]\n\nCommands:\n")
+	fmt.Fprint(w, "zarrfs shows the arrays of a Zarr store as plain files.\n\nUsage:\n  zarrfs "+
+		"COMMAND [FLAGS] [ARGUMENTS]\n\nCommands:\n")
 	for _, v := range verbs {
 		fmt.Fprintf(w, "  %-8s %s\n", v.name, v.short)
 	}

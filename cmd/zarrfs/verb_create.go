@@ -60,9 +60,12 @@ type creation struct {
 func setupCreate(flags *pflag.FlagSet) func(context.Context, []string) error {
 	c := &creation{}
 	flags.BoolVar(&c.group, "group", false, "create a group")
-	flags.StringVar(&c.shapeText, "shape", "", "create an array with these `LENGTHS`, as 10,20; () for one of no axes")
-	flags.StringVar(&c.typeText, "dtype", "", "its data `TYPE` as NumPy or Zarr spell it: float32, string, bytes, '<f4', '|S8', '<M8[ns]', \"[('x', '<f4'), ('y', '<i2')]\"")
-	flags.StringVar(&c.axesText, "dimension-names", "", "the `NAMES` of its axes, as time,lat,lon; an axis may have none, as in time,,")
+	flags.StringVar(&c.shapeText, "shape", "", "create an array with these `LENGTHS`, as 10,20; "+
+		"() for one of no axes")
+	flags.StringVar(&c.typeText, "dtype", "", "its data `TYPE` as NumPy or Zarr spell it: "+
+		"float32, string, bytes, '<f4', '|S8', '<M8[ns]', \"[('x', '<f4'), ('y', '<i2')]\"")
+	flags.StringVar(&c.axesText, "dimension-names", "",
+		"the `NAMES` of its axes, as time,lat,lon; an axis may have none, as in time,,")
 	flags.StringVar(&c.attributes, "attributes", "", "its attributes, a `JSON` object")
 	c.recipe = addRecipeFlags(flags, "", "the array")
 	return func(ctx context.Context, args []string) error { return c.create(ctx, flags, args) }
@@ -86,7 +89,8 @@ func (c *creation) create(ctx context.Context, flags *pflag.FlagSet, args []stri
 	if err != nil {
 		return err
 	}
-	if isNew(args[0]) { // then the flags alone say what is made, and a store that is made for nothing would stay
+	// then the flags alone say what is made, and a store that is made for nothing would stay
+	if isNew(args[0]) {
 		if _, err := c.spec(r); err != nil {
 			return err
 		}
@@ -145,7 +149,8 @@ func sayCreated(ctx context.Context, h *zarrcore.Hierarchy, in, path string) err
 func (c *creation) checkKind(flags *pflag.FlagSet) error {
 	for _, ofArray := range []string{"shape", "dtype", "dimension-names"} {
 		if c.group && flags.Changed(ofArray) {
-			return fmt.Errorf("create: --group and --%s exclude each other; leave out --group for an array, and --%[1]s for a group", ofArray)
+			return fmt.Errorf("create: --group and --%s exclude each other; leave out --group "+
+				"for an array, and --%[1]s for a group", ofArray)
 		}
 	}
 	switch shape, dtype := flags.Changed("shape"), flags.Changed("dtype"); {
@@ -156,20 +161,24 @@ func (c *creation) checkKind(flags *pflag.FlagSet) error {
 	case dtype:
 		return fmt.Errorf("create: --dtype %s needs --shape, such as --shape 10,20", c.typeText)
 	}
-	return errors.New("create: expected --group, or --shape and --dtype of an array, such as --shape 10,20 --dtype float32")
+	return errors.New("create: expected --group, or --shape and --dtype of an array, such as " +
+		"--shape 10,20 --dtype float32")
 }
 
 // checkPath returns nil, or why no group or array in a folder can have that path; "" is the root.
 func checkPath(path string) error {
 	if path != "" && !store.ValidKey(path) {
-		return fmt.Errorf("no group or array can be called %q: expected names other than . and .. with one / between them", path)
+		return fmt.Errorf("no group or array can be called %q: expected names other than . and "+
+			".. with one / between them", path)
 	}
 	for name := range strings.SplitSeq(path, "/") {
 		if meta.IsDocument(name) {
-			return fmt.Errorf("no group or array can be called %q: that is the name of a Zarr document", name)
+			return fmt.Errorf("no group or array can be called %q: that is the name of a Zarr "+
+				"document", name)
 		}
 		if len(name) > unix.NAME_MAX {
-			return fmt.Errorf("no group or array can be called %q: it has %d bytes, expected at most %d", name, len(name), unix.NAME_MAX)
+			return fmt.Errorf("no group or array can be called %q: it has %d bytes, expected at "+
+				"most %d", name, len(name), unix.NAME_MAX)
 		}
 	}
 	return nil
@@ -179,7 +188,8 @@ func checkPath(path string) error {
 func checkFormat(ctx context.Context, h *zarrcore.Hierarchy, r recipe.Recipe) error {
 	root, err := h.Node(ctx, "")
 	if err == nil && r.Format != 0 && r.Format != root.Format {
-		err = fmt.Errorf("--format %d: the store has format %d, and so have all that are created in it", r.Format, root.Format)
+		err = fmt.Errorf("--format %d: the store has format %d, and so have all that are "+
+			"created in it", r.Format, root.Format)
 	}
 	return err
 }
@@ -191,8 +201,10 @@ func (c *creation) parse() (r recipe.Recipe, err error) {
 	}
 	if c.attributes != "" {
 		v, err := pyjson.Parse(c.document())
-		if err != nil || !utf8.ValidString(c.attributes) || v.Len() != 1 || v.Get("attributes").Kind() != pyjson.Object {
-			return r, usageError{fmt.Errorf("--attributes: expected a JSON object, found %q", c.attributes)}
+		if err != nil || !utf8.ValidString(c.attributes) || v.Len() != 1 ||
+			v.Get("attributes").Kind() != pyjson.Object {
+			return r, usageError{fmt.Errorf("--attributes: expected a JSON object, found %q",
+				c.attributes)}
 		}
 		c.object = v.Get("attributes")
 	}
@@ -209,7 +221,9 @@ func (c *creation) parse() (r recipe.Recipe, err error) {
 		c.axes = strings.Split(c.axesText, ",")
 	}
 	if c.axes != nil && len(c.axes) != len(c.shape) {
-		return r, usageError{fmt.Errorf("--dimension-names: expected %s, one for each axis, found %d: %s", plural(len(c.shape), "name"), len(c.axes), c.axesText)}
+		return r,
+			usageError{fmt.Errorf("--dimension-names: expected %s, one for each axis, found %d: %s",
+				plural(len(c.shape), "name"), len(c.axes), c.axesText)}
 	}
 	return r, nil
 }
@@ -254,7 +268,8 @@ func (c *creation) exists(ctx context.Context, h *zarrcore.Hierarchy, store, pat
 	if n, err := h.Node(ctx, path); err == nil {
 		kind = n.Kind.String()
 	}
-	return fmt.Errorf("%s: %s %q exists. Choose another name, or remove it first: rm -r %s", store, kind, path, filepath.Join(store, path))
+	return fmt.Errorf("%s: %s %q exists. Choose another name, or remove it first: rm -r %s", store,
+		kind, path, filepath.Join(store, path))
 }
 
 func (c *creation) makeGroup(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
@@ -318,7 +333,9 @@ func isNew(name string) bool {
 }
 
 // openOrCreate opens the hierarchy of a store, and makes it one if its folder is missing or empty.
-func openOrCreate(ctx context.Context, name string, format int) (s *source, h *zarrcore.Hierarchy, made bool, err error) {
+func openOrCreate(
+	ctx context.Context, name string, format int,
+) (s *source, h *zarrcore.Hierarchy, made bool, err error) {
 	if scheme, folder := splitScheme(name); scheme == "file" {
 		if err := makeFolder(folder); err != nil {
 			return nil, nil, false, storeErr(err)
@@ -332,7 +349,8 @@ func openOrCreate(ctx context.Context, name string, format int) (s *source, h *z
 	}
 	if isEmpty(s.folder) {
 		if around := lyingIn(s.folder); around != nil {
-			return nil, nil, false, storeErr(fmt.Errorf("%s is not a store of its own: %w", name, around))
+			return nil, nil, false,
+				storeErr(fmt.Errorf("%s is not a store of its own: %w", name, around))
 		}
 		if err := zarrcore.Create(ctx, s.Store, format); err != nil {
 			return nil, nil, false, storeErr(fmt.Errorf("%s: %w", name, err))
@@ -392,8 +410,8 @@ func parseShape(text string) ([]int64, error) {
 func parseType(text string) (dtype.Type, error) {
 	t, err := readType(text)
 	if err == nil && !hasUnits(t) {
-		return t, fmt.Errorf("%s: a date or duration without a unit, of which zarr-python cannot open "+
-			"every array; give a unit, such as datetime64[ns] or timedelta64[s]", text)
+		return t, fmt.Errorf("%s: a date or duration without a unit, of which zarr-python "+
+			"cannot open every array; give a unit, such as datetime64[ns] or timedelta64[s]", text)
 	}
 	return t, err
 }
@@ -420,7 +438,8 @@ func readType(text string) (dtype.Type, error) {
 		}
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
-		err = fmt.Errorf("no type %q; expected one as NumPy or Zarr spell it, such as float32, '<f4', '|S8' or string", text)
+		err = fmt.Errorf("no type %q; expected one as NumPy or Zarr spell it, such as float32, "+
+			"'<f4', '|S8' or string", text)
 	}
 	return t, err
 }

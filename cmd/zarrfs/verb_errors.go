@@ -51,7 +51,8 @@ func showErrors(dir string, asJSON bool) error {
 	if err != nil {
 		return mountErr(err)
 	}
-	e := mountErrors{m.dir, append([]errno.Recent{}, state.RecentErrors...), state.Core.Write.Errors, state.Log}
+	e := mountErrors{m.dir, append([]errno.Recent{}, state.RecentErrors...),
+		state.Core.Write.Errors, state.Log}
 	if asJSON {
 		return printJSON(stdout, e)
 	}
@@ -70,10 +71,12 @@ func namedError(path, text string) string {
 // print writes a line for each error.
 func (e *mountErrors) print(w io.Writer) {
 	for _, r := range e.Errors {
-		fmt.Fprintf(w, "%s  %-8s %q  %s: %s\n", r.Time.Local().Format("2006-01-02 15:04:05"), terminal.Line(r.Op), "/"+r.Path, terminal.Line(r.Errno), terminal.Line(r.Err))
+		fmt.Fprintf(w, "%s  %-8s %q  %s: %s\n", r.Time.Local().Format("2006-01-02 15:04:05"),
+			terminal.Line(r.Op), "/"+r.Path, terminal.Line(r.Errno), terminal.Line(r.Err))
 	}
 	for _, path := range slices.Sorted(maps.Keys(e.Unstored)) {
-		fmt.Fprintf(w, "not stored, and tried again every few seconds: %s\n", terminal.Line(namedError(path, e.Unstored[path])))
+		fmt.Fprintf(w, "not stored, and tried again every few seconds: %s\n",
+			terminal.Line(namedError(path, e.Unstored[path])))
 	}
 	if len(e.Errors) == 0 && len(e.Unstored) == 0 {
 		fmt.Fprintf(w, "no errors in %s\n", e.Dir)

@@ -37,23 +37,25 @@ Examples:
 
 // nodeInfo is what info prints. An array's members are absent for a group.
 type nodeInfo struct {
-	Store      string          `json:"store"`
-	Path       string          `json:"path"`
-	Node       string          `json:"node"`
-	Format     int             `json:"zarr_format,omitempty"`
-	Shape      []int64         `json:"shape,omitzero"`
-	Dtype      string          `json:"dtype,omitempty"`
-	Chunks     []int64         `json:"chunks,omitzero"`
-	Shards     []int64         `json:"shards,omitempty"`
-	Longest    []int64         `json:"longest_chunks,omitempty"` // along each axis, of objects that differ in shape
+	Store  string  `json:"store"`
+	Path   string  `json:"path"`
+	Node   string  `json:"node"`
+	Format int     `json:"zarr_format,omitempty"`
+	Shape  []int64 `json:"shape,omitzero"`
+	Dtype  string  `json:"dtype,omitempty"`
+	Chunks []int64 `json:"chunks,omitzero"`
+	Shards []int64 `json:"shards,omitempty"`
+	// along each axis, of objects that differ in shape
+	Longest    []int64         `json:"longest_chunks,omitempty"`
 	Codecs     json.RawMessage `json:"codecs,omitempty"`
 	FillValue  json.RawMessage `json:"fill_value,omitempty"`
 	Dimensions []string        `json:"dimension_names,omitempty"`
 	Bytes      *int64          `json:"bytes,omitempty"`
 	Stored     *int64          `json:"stored_bytes,omitempty"`
-	Objects    *int64          `json:"objects_stored,omitempty"` // chunks, or shards, that are stored
-	ObjectsOf  *int64          `json:"objects,omitempty"`        // all that the array has
-	AtLeast    bool            `json:"at_least,omitempty"`       // more may be stored: counting stopped
+	// chunks, or shards, that are stored
+	Objects    *int64          `json:"objects_stored,omitempty"`
+	ObjectsOf  *int64          `json:"objects,omitempty"`  // all that the array has
+	AtLeast    bool            `json:"at_least,omitempty"` // more may be stored: counting stopped
 	Modified   *time.Time      `json:"modified,omitempty"`
 	Arrays     *int            `json:"arrays,omitempty"`
 	Groups     *int            `json:"groups,omitempty"`
@@ -88,7 +90,8 @@ func info(ctx context.Context, args []string, asJSON bool) error {
 		return err
 	}
 	if errors.Is(n.Err, meta.ErrInvalid) {
-		return storeErr(fmt.Errorf("%s: the document cannot be understood; this is what could be read", args[0]))
+		return storeErr(fmt.Errorf("%s: the document cannot be understood; this is what could "+
+			"be read", args[0]))
 	}
 	return nil
 }
@@ -114,7 +117,8 @@ func describe(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) (*no
 	i.fromArray(n)
 	i.countStored(ctx, h, n)
 	a, err := h.OpenArray(ctx, n.Path)
-	if errors.Is(err, zarrcore.ErrVlen) { // how many bytes it decodes to would be known only after decoding it
+	// how many bytes it decodes to would be known only after decoding it
+	if errors.Is(err, zarrcore.ErrVlen) {
 		_, err = h.OpenVlen(ctx, n.Path)
 	}
 	if err != nil {
@@ -151,7 +155,9 @@ func (i *nodeInfo) fromArray(n *zarrcore.Node) {
 	i.FillValue = xattr.FillJSON(n)
 }
 
-func (i *nodeInfo) countChildren(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) error {
+func (i *nodeInfo) countChildren(
+	ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node,
+) error {
 	arrays, groups, links := 0, 0, 0
 	err := h.Children(ctx, n.Path, func(c zarrcore.Child) error {
 		switch c.Kind {

@@ -41,7 +41,8 @@ Examples:
 		flags.BoolVar(&o.asJSON, "json", false, "tell it as JSON")
 		return func(ctx context.Context, args []string) error {
 			if o.undo && flags.Changed("to") {
-				return usageError{errors.New("--undo goes back to the format that there was; leave out --to")}
+				return usageError{errors.New("--undo goes back to the format that there was; " +
+					"leave out --to")}
 			}
 			return runMigrate(ctx, args, o)
 		}
@@ -87,7 +88,8 @@ func runMigrate(ctx context.Context, args []string, o migrateOptions) error {
 		return err
 	}
 	if n.Path == "" && n.Kind == zarrcore.DirectoryNode {
-		return storeErr(fmt.Errorf("%s is a folder of stores; migrate one store at a time", args[0]))
+		return storeErr(fmt.Errorf("%s is a folder of stores; migrate one store at a time",
+			args[0]))
 	}
 	m := migration{Store: h.Name(), Path: "/" + n.Path, To: o.to, Undo: o.undo, DryRun: o.dryRun}
 	p, apply, err := planMigration(ctx, s, h, n.Path, o)
@@ -101,7 +103,8 @@ func runMigrate(ctx context.Context, args []string, o migrateOptions) error {
 	m.take(p)
 	if !o.dryRun {
 		if err := apply(); err != nil {
-			cure := errors.New("the same command completes what was begun, and --undo takes it back")
+			cure := errors.New("the same command completes what was begun, and --undo takes " +
+				"it back")
 			return storeErr(errors.Join(fmt.Errorf("%s: %w", args[0], err), cure))
 		}
 	}
@@ -109,7 +112,9 @@ func runMigrate(ctx context.Context, args []string, o migrateOptions) error {
 }
 
 // planMigration returns the plan and how to carry it out.
-func planMigration(ctx context.Context, s *source, h *zarrcore.Hierarchy, path string, o migrateOptions) (*migrate.Plan, func() error, error) {
+func planMigration(
+	ctx context.Context, s *source, h *zarrcore.Hierarchy, path string, o migrateOptions,
+) (*migrate.Plan, func() error, error) {
 	if o.undo {
 		r, err := migrate.Reverse(ctx, h, s.Store, path)
 		if err != nil {
@@ -155,14 +160,16 @@ func (m *migration) print(w io.Writer, asJSON bool) error {
 			fmt.Fprintf(w, "remove  %s\n", printable(key))
 		}
 	}
-	what := fmt.Sprintf("%s and %s of format %d to format %d", plural(m.Arrays, "array"), plural(m.Groups, "group"), m.From, m.To)
+	what := fmt.Sprintf("%s and %s of format %d to format %d", plural(m.Arrays, "array"),
+		plural(m.Groups, "group"), m.From, m.To)
 	switch {
 	case m.DryRun:
 		fmt.Fprintf(w, "would migrate %s; nothing was changed\n", what)
 	case m.Undo:
 		fmt.Fprintf(w, "put back %s\n", what)
 	default:
-		fmt.Fprintf(w, "migrated %s; the old documents are in %s, and `zarrfs migrate --undo` puts them back\n", what, m.Journal)
+		fmt.Fprintf(w, "migrated %s; the old documents are in %s, and `zarrfs migrate --undo` "+
+			"puts them back\n", what, m.Journal)
 	}
 	return nil
 }

@@ -81,36 +81,54 @@ type mountConfig struct {
 }
 
 // logsToStderr reports whether the log goes to the terminal of the user anyway.
-func (c *mountConfig) logsToStderr() bool { return c.foreground && (c.log == "" || c.log == "stderr") }
+func (c *mountConfig) logsToStderr() bool {
+	return c.foreground && (c.log == "" || c.log == "stderr")
+}
 
 func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	c := &mountConfig{scratch: zarrcore.DefaultScratchSize, material: 4 << 30}
-	flags.BoolVarP(&c.foreground, "foreground", "f", false, "stay in the foreground; Ctrl-C unmounts")
+	flags.BoolVarP(&c.foreground, "foreground", "f", false,
+		"stay in the foreground; Ctrl-C unmounts")
 	flags.BoolVarP(&c.readOnly, "read-only", "r", false, "refuse writing")
 	flags.BoolVar(&c.allowOther, "allow-other", false, "let other users in too")
-	flags.BoolVar(&c.allowRoot, "allow-root", false, "let root in too, and nobody else: as --allow-other with a --umask of 077")
+	flags.BoolVar(&c.allowRoot, "allow-root", false, "let root in too, and nobody else: as "+
+		"--allow-other with a --umask of 077")
 	c.uid, c.gid = idFlag{find: findUser, kind: "user"}, idFlag{find: findGroup, kind: "group"}
-	flags.Var(&c.uid, "uid", "the owner of all files, a number or name (default: the user who mounts; with --allow-other as in the store)")
-	flags.Var(&c.gid, "gid", "the group of all files, a number or name (default: that of the user who mounts; with --allow-other as in the store)")
-	flags.Var(&c.umask, "umask", "the permissions that files and folders do not have, in octal (default: those that they do not have in the store)")
+	flags.Var(&c.uid, "uid", "the owner of all files, a number or name (default: the user who "+
+		"mounts; with --allow-other as in the store)")
+	flags.Var(&c.gid, "gid", "the group of all files, a number or name (default: that of the "+
+		"user who mounts; with --allow-other as in the store)")
+	flags.Var(&c.umask, "umask", "the permissions that files and folders do not have, in octal "+
+		"(default: those that they do not have in the store)")
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
 	flags.StringVar(&c.views, "views", strings.Join(view.KeeperNames(), ","),
 		"the views that are listed, of "+strings.Join(view.Names(), ", ")+"; all can be opened")
 	flags.StringVar(&c.hdf5Layout, "hdf5-layout", "contiguous",
 		"how .nc and .h5 files have arrays: contiguous, or chunked as the arrays are (for dask)")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
-	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
-	flags.Var(&c.dirty, "dirty-size", "memory for what is written and not stored yet (default an eighth of all, at most 2GiB); more goes to the scratch folder")
-	flags.BoolVar(&c.noSync, "no-sync", false, "skip fsync: faster, and a power cut may lose or empty what was written")
-	flags.StringVar(&c.syncDir, "sync-dir", "", "take the locks of zarr-python 2's ProcessSynchronizer in `DIR`, for writers that use it")
-	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default $TMPDIR, otherwise /var/tmp)")
-	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none, but 64MiB for files that are not arrays")
-	flags.StringVar(&c.others, "other-files", "keep", "files that are not arrays: keep them in a folder when the mount ends (in --scratch-dir if that is given, otherwise in $XDG_STATE_HOME/zarrfs), or refuse them")
-	flags.Var(&c.material, "materialize", "keep files up to this size decoded in the scratch folder when they are read again and again; 0: none")
+	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a "+
+		"quarter of what is free, at most 4GiB)")
+	flags.Var(&c.dirty, "dirty-size", "memory for what is written and not stored yet (default an "+
+		"eighth of all, at most 2GiB); more goes to the scratch folder")
+	flags.BoolVar(&c.noSync, "no-sync", false, "skip fsync: faster, and a power cut may lose or "+
+		"empty what was written")
+	flags.StringVar(&c.syncDir, "sync-dir", "",
+		"take the locks of zarr-python 2's ProcessSynchronizer in `DIR`, for writers that use it")
+	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in "+
+		"`DIR` (default $TMPDIR, otherwise /var/tmp)")
+	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none, but 64MiB for files "+
+		"that are not arrays")
+	flags.StringVar(&c.others, "other-files", "keep", "files that are not arrays: keep them in a "+
+		"folder when the mount ends (in --scratch-dir if that is given, otherwise in "+
+		"$XDG_STATE_HOME/zarrfs), or refuse them")
+	flags.Var(&c.material, "materialize", "keep files up to this size decoded in the scratch "+
+		"folder when they are read again and again; 0: none")
 	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
-	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog, or without one $XDG_STATE_HOME/zarrfs/zarrfs.log; in the foreground stderr)")
+	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default "+
+		"syslog, or without one $XDG_STATE_HOME/zarrfs/zarrfs.log; in the foreground stderr)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
-	flags.StringArrayVarP(&c.options, "option", "o", nil, "`OPT[,OPT]…` as mount(8) and fstab give them: ro, allow_other, or any flag as name=value")
+	flags.StringArrayVarP(&c.options, "option", "o", nil,
+		"`OPT[,OPT]…` as mount(8) and fstab give them: ro, allow_other, or any flag as name=value")
 	addCloudFlags(flags)
 	c.fresh = addFreshFlags(flags)
 	c.create = addRecipeFlags(flags, "create-", "new arrays")
@@ -160,7 +178,8 @@ func (c *mountConfig) complete(args []string) (err error) {
 		return usageError{fmt.Errorf("--other-files %s: expected keep or refuse", c.others)}
 	}
 	if c.workers < 0 {
-		return usageError{fmt.Errorf("--workers %d: expected 1 or more, or 0 for one per CPU", c.workers)}
+		return usageError{fmt.Errorf("--workers %d: expected 1 or more, or 0 for one per CPU",
+			c.workers)}
 	}
 	if c.allowRoot {
 		mask := uint32(0o077)
@@ -176,7 +195,8 @@ func (c *mountConfig) complete(args []string) (err error) {
 		c.dirty = sizeFlag(defaultDirty())
 	}
 	if c.scratchDir == "" {
-		if state, err := stateFolder(); err == nil && !c.readOnly { // a user without one has the scratch folder
+		// a user without one has the scratch folder
+		if state, err := stateFolder(); err == nil && !c.readOnly {
 			c.keepDir = filepath.Join(state, "other-files")
 		}
 	}

@@ -52,11 +52,13 @@ func restore(ctx context.Context, args []string) error {
 	if err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))
 	}
-	fmt.Fprintf(stderr, "zarrfs: %s are stored in array %q of %s; %s and its note %s can be removed\n",
+	fmt.Fprintf(stderr, "zarrfs: %s are stored in array %q of %s; %s and its note %s can be "+
+		"removed\n",
 		bytesText(n), path, printable(name), printable(args[0]), printable(r.Note()))
 	if why := r.Incomplete(); why != "" {
 		return fmt.Errorf("%s has only a part of what was written to array %q, because the mount "+
-			"could not keep the rest (%s): that is lost, and must be written again", args[0], path, why)
+			"could not keep the rest (%s): that is lost, and must be written again", args[0], path,
+			why)
 	}
 	return nil
 }

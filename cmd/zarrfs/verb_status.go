@@ -85,12 +85,14 @@ func askState(m mountEntry) (statusfile.Status, error) {
 	s, health := stateOf(m.dir)
 	switch health {
 	case gone:
-		return s, fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it with `zarrfs umount %[1]s`", m.dir)
+		return s, fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it "+
+			"with `zarrfs umount %[1]s`", m.dir)
 	case silent:
 		return s, silentError(m, 0)
 	}
 	if s.Pid == 0 {
-		return s, fmt.Errorf("%s/.zarrfs/status.json cannot be read; only the user who mounted it may", m.dir)
+		return s, fmt.Errorf("%s/.zarrfs/status.json cannot be read; only the user who "+
+			"mounted it may", m.dir)
 	}
 	return s, nil
 }
@@ -133,9 +135,11 @@ func printStates(w io.Writer, states []mountState) error {
 	for _, s := range states {
 		switch {
 		case s.State == "stale":
-			fmt.Fprintf(w, "%s: the program that served it is gone; remove the mount with `zarrfs umount %[1]s`\n", printable(s.Dir))
+			fmt.Fprintf(w, "%s: the program that served it is gone; remove the mount with "+
+				"`zarrfs umount %[1]s`\n", printable(s.Dir))
 		case s.State == "silent":
-			fmt.Fprintf(w, "%s: the program that serves it does not answer; wait, or cut it off with `zarrfs umount --force %[1]s`\n", printable(s.Dir))
+			fmt.Fprintf(w, "%s: the program that serves it does not answer; wait, or cut it off "+
+				"with `zarrfs umount --force %[1]s`\n", printable(s.Dir))
 		case s.Pid == nil:
 			fmt.Fprintf(w, "%s: only the user who mounted it can read what is unknown here\n",
 				printable(s.Dir))

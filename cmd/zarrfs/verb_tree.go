@@ -34,7 +34,9 @@ Examples:
 		addCloudFlags(flags)
 		depth := flags.IntP("level", "L", 0, "show so many levels only (0: all)")
 		asJSON := flags.Bool("json", false, "print JSON")
-		return func(ctx context.Context, args []string) error { return tree(ctx, args, *depth, *asJSON) }
+		return func(ctx context.Context, args []string) error {
+			return tree(ctx, args, *depth, *asJSON)
+		}
 	},
 }
 
@@ -152,7 +154,8 @@ func (g *grower) grow(ctx context.Context, t *treeNode, n *zarrcore.Node, depth 
 	for _, name := range names {
 		child, nodeErr := g.h.Node(ctx, strings.TrimPrefix(n.Path+"/"+name, "/"))
 		if nodeErr != nil {
-			t.Children = append(t.Children, &treeNode{Name: name, Path: t.Path + "/" + name, Error: nodeErr.Error()})
+			t.Children = append(t.Children, &treeNode{Name: name, Path: t.Path + "/" + name,
+				Error: nodeErr.Error()})
 			continue
 		}
 		c := g.node(ctx, child, name)
@@ -198,7 +201,8 @@ func (t *treeNode) line() string {
 	if columns == nil {
 		columns = make([]string, 5)
 	}
-	safe := []string{terminal.Line(t.label())} // a tab or the end of a line in a name would be another column or line
+	// a tab or the end of a line in a name would be another column or line
+	safe := []string{terminal.Line(t.label())}
 	for _, column := range columns {
 		safe = append(safe, terminal.Line(column))
 	}

@@ -35,9 +35,12 @@ Examples:
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
 		all := flags.BoolP("all", "a", false, "unmount all mounts of zarrfs that are yours")
 		lazy := flags.BoolP("lazy", "l", false, "detach even while in use")
-		force := flags.BoolP("force", "f", false, "also if what was written cannot be stored, the program that serves it does not answer, or containers have copies of the mount")
-		wait := flags.Duration("timeout", time.Minute, "wait so long for the end of the program that serves it")
-		storeOnly := flags.Bool(storeOnlyFlag, false, "store what was written, and print what cannot be")
+		force := flags.BoolP("force", "f", false, "also if what was written cannot be stored, "+
+			"the program that serves it does not answer, or containers have copies of the mount")
+		wait := flags.Duration("timeout", time.Minute, "wait so long for the end of the program "+
+			"that serves it")
+		storeOnly := flags.Bool(storeOnlyFlag, false, "store what was written, and print what "+
+			"cannot be")
 		stateOnly := flags.Bool(stateOnlyFlag, false, "print the state of the mount")
 		flags.MarkHidden(storeOnlyFlag)
 		flags.MarkHidden(stateOnlyFlag)
@@ -53,7 +56,9 @@ Examples:
 				return err
 			}
 			os.Chdir("/") // this process may itself be in a mount, and would keep it
-			return eachMount(dirs, func(dir string) error { return umount(dir, *lazy, *force, *wait) })
+			return eachMount(dirs, func(dir string) error {
+				return umount(dir, *lazy, *force, *wait)
+			})
 		}
 	},
 }
@@ -62,9 +67,12 @@ Examples:
 func chooseMounts(args []string, all bool) ([]string, error) {
 	switch {
 	case all && len(args) > 0:
-		return nil, usageError{errors.New("umount: --all and the names of folders exclude each other")}
+		return nil,
+			usageError{errors.New("umount: --all and the names of folders exclude each other")}
 	case !all && len(args) == 0:
-		return nil, usageError{errors.New("umount: expected the folder of a mount, or --all; `zarrfs status` lists what is mounted")}
+		return nil,
+			usageError{errors.New("umount: expected the folder of a mount, or --all; `zarrfs " +
+				"status` lists what is mounted")}
 	}
 	var dirs []string
 	for _, dir := range args {

@@ -81,7 +81,8 @@ func readVerdict(file *os.File) (v verdict, said bool) {
 }
 
 // errKilled says that a mount ended without a verdict.
-var errKilled = errors.New("the program that served it ended before it could say whether all is stored")
+var errKilled = errors.New("the program that served it ended before it could say whether all " +
+	"is stored")
 
 // howEnded returns an error if something that was written is not in the store. unstored is what
 // could not be stored before the end.

@@ -58,7 +58,8 @@ func TestVerdict(t *testing.T) {
 			tc.says.say(file)
 		}
 		err := u.howEnded(tc.unstored)
-		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+		if (err == nil) != (tc.want == "") || err != nil &&
+			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: found %v, expected %q", tc.name, err, tc.want)
 		}
 		u.verdict.Close()
@@ -86,7 +87,8 @@ func TestVerdictIsNoProgram(t *testing.T) {
 	noError(t, "seals", err)
 	other, err := unix.MemfdCreate("test", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
 	if known := err == nil; known != (seals&unix.F_SEAL_EXEC != 0) {
-		t.Errorf("the kernel knows of the seal: %v (%v), the file has the seals %x", known, err, seals)
+		t.Errorf("the kernel knows of the seal: %v (%v), the file has the seals %x", known, err,
+			seals)
 	}
 	unix.Close(other)
 	verdict{Stored: true}.say(file)

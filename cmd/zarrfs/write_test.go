@@ -82,7 +82,8 @@ func mapped(t *testing.T, f *os.File, prot int) []byte {
 func check(t *testing.T, what string, got, want []byte) {
 	t.Helper()
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s: %.40q (%d bytes), want %.40q (%d bytes)", what, got, len(got), want, len(want))
+		t.Errorf("%s: %.40q (%d bytes), want %.40q (%d bytes)", what, got, len(got), want,
+			len(want))
 	}
 }
 
@@ -114,7 +115,8 @@ func TestWriteIsSeen(t *testing.T) {
 					t.Run("to "+to+" by "+by, func(t *testing.T) {
 						w := openFile(t, filepath.Join(dir, "rows."+to), os.O_RDWR)
 						r := openFile(t, filepath.Join(dir, "rows."+by), os.O_RDONLY)
-						page, own := mapped(t, r, unix.PROT_READ), mapped(t, w, unix.PROT_READ|unix.PROT_WRITE)
+						page, own := mapped(t, r, unix.PROT_READ),
+							mapped(t, w, unix.PROT_READ|unix.PROT_WRITE)
 						seen := func(how string, off int64, want []byte) {
 							t.Helper()
 							p := make([]byte, len(want))
@@ -146,8 +148,10 @@ func turnedStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "turned.zarr")
 	write(t, dir, "zarr.json", testGroup)
-	write(t, dir, "turned/zarr.json", strings.Replace(fmt.Sprintf(testArray, "800, 700", "800, 700", ""),
-		`"codecs": [`, `"codecs": [{"name": "transpose", "configuration": {"order": [1, 0]}}, `, 1))
+	write(t, dir, "turned/zarr.json",
+		strings.Replace(fmt.Sprintf(testArray, "800, 700", "800, 700", ""),
+			`"codecs": [`, `"codecs": [{"name": "transpose", "configuration": {"order": [1, 0]}}, `,
+			1))
 	var b []byte
 	for x := range 700 {
 		for y := range 800 {
@@ -168,7 +172,9 @@ var turned = map[string]func(y, x int64) int64{
 // written to one by write(2) or by a mapping is seen by handles and mappings of the other, which
 // were open before.
 func TestWriteIsSeenInOtherOrder(t *testing.T) {
-	through := func(t *testing.T, store string) string { return mountedThrough(t, store, "turned.raw") }
+	through := func(t *testing.T, store string) string {
+		return mountedThrough(t, store, "turned.raw")
+	}
 	by := func(io string) func(*testing.T, string) string {
 		return func(t *testing.T, store string) string { return mounted(t, store, "--io", io) }
 	}
@@ -178,13 +184,20 @@ func TestWriteIsSeenInOtherOrder(t *testing.T) {
 				dir, to, by := mount(t, turnedStore(t)), turned[views[0]], turned[views[1]]
 				r := openFile(t, filepath.Join(dir, "turned."+views[1]), os.O_RDONLY)
 				w := openFile(t, filepath.Join(dir, "turned."+views[0]), os.O_RDWR)
-				page, own := mapped(t, r, unix.PROT_READ), mapped(t, w, unix.PROT_READ|unix.PROT_WRITE)
+				page, own := mapped(t, r, unix.PROT_READ),
+					mapped(t, w, unix.PROT_READ|unix.PROT_WRITE)
 				check(t, "before", page[by(99, 1):][:2], []byte(chunk(99*700+1, 1)))
 				for i := range int64(20) {
 					y, x := 37*i%800, 31*i%700
 					for how, store := range map[string]func(p []byte) error{
-						"write": func(p []byte) error { _, err := w.WriteAt(p, to(y, x)); return err },
-						"msync": func(p []byte) error { copy(own[to(y, x):], p); return unix.Msync(own, unix.MS_SYNC) },
+						"write": func(p []byte) error {
+							_, err := w.WriteAt(p, to(y, x))
+							return err
+						},
+						"msync": func(p []byte) error {
+							copy(own[to(y, x):], p)
+							return unix.Msync(own, unix.MS_SYNC)
+						},
 					} {
 						want, got := []byte{how[0], byte(i)}, make([]byte, 2)
 						noError(t, how, store(want))
@@ -204,7 +217,8 @@ func TestWriteIsSeenInOtherOrder(t *testing.T) {
 func TestWriteBesideDirtyPage(t *testing.T) {
 	store := writableStore(t)
 	dir := mounted(t, store)
-	m := mapped(t, openFile(t, filepath.Join(dir, "rows.npy"), os.O_RDWR), unix.PROT_READ|unix.PROT_WRITE)
+	m := mapped(t, openFile(t, filepath.Join(dir, "rows.npy"), os.O_RDWR),
+		unix.PROT_READ|unix.PROT_WRITE)
 	copy(m[128+16:], "by mapping")
 	f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_RDWR)
 	_, err := f.WriteAt([]byte("by write"), 32)
@@ -212,7 +226,8 @@ func TestWriteBesideDirtyPage(t *testing.T) {
 	check(t, "mapping", m[128+16:][:24], []byte("by mapping"+chunk(13, 3)+"by write"))
 	noError(t, "msync", unix.Msync(m, unix.MS_SYNC))
 	noError(t, "close", f.Close())
-	check(t, "stored", stored(t, store, "rows.raw")[16:40], []byte("by mapping"+chunk(13, 3)+"by write"))
+	check(t, "stored", stored(t, store, "rows.raw")[16:40],
+		[]byte("by mapping"+chunk(13, 3)+"by write"))
 }
 
 // TestWriteIsSeenThroughPassthrough writes to an array of which programs read an unpacked file,
@@ -253,7 +268,8 @@ func TestWriteIsSeenThroughPassthrough(t *testing.T) {
 				seen("append", info.Size()-byHead, []byte("end"))
 				noError(t, "ftruncate", w.Truncate(info.Size()))
 				if now, err := r.Stat(); err != nil || now.Size() != info.Size()-byHead+head {
-					t.Errorf("after a cut the reader sees %d bytes, %v, want %d", now.Size(), err, info.Size()-byHead+head)
+					t.Errorf("after a cut the reader sees %d bytes, %v, want %d", now.Size(), err,
+						info.Size()-byHead+head)
 				}
 				noError(t, "close", w.Close())
 			}
@@ -267,7 +283,8 @@ func TestCloseStores(t *testing.T) {
 	store := writableStore(t)
 	dir := mounted(t, store)
 	path := filepath.Join(dir, "rows.raw")
-	for i, how := range []string{"close", "fsync", "O_SYNC", "O_DIRECT", "fsync of a handle that reads", "fsync of the folder"} {
+	for i, how := range []string{"close", "fsync", "O_SYNC", "O_DIRECT",
+		"fsync of a handle that reads", "fsync of the folder"} {
 		data := fmt.Appendf(nil, "stored by %d", i)
 		flags := map[string]int{"O_SYNC": os.O_SYNC, "O_DIRECT": unix.O_DIRECT}[how]
 		f := openFile(t, path, os.O_WRONLY|flags)
@@ -337,7 +354,8 @@ func TestResizing(t *testing.T) {
 	check(t, "cut", stored(t, store, "rows.raw"), []byte(chunk(0, 50*16)))
 	noError(t, "truncate .npy", os.Truncate(npy, 128+60*rowBytes))
 	rows("truncate .npy", 60)
-	check(t, "rows cut and grown again", stored(t, store, "rows.raw")[50*rowBytes:], make([]byte, 10*rowBytes))
+	check(t, "rows cut and grown again", stored(t, store, "rows.raw")[50*rowBytes:],
+		make([]byte, 10*rowBytes))
 
 	f := openFile(t, raw, os.O_WRONLY|os.O_APPEND)
 	_, err := f.Write([]byte(chunk(0, 16)))
@@ -352,7 +370,8 @@ func TestResizing(t *testing.T) {
 	rows("ftruncate", 64)
 	noError(t, "fallocate", unix.Fallocate(int(f.Fd()), 0, 0, 65*rowBytes))
 	rows("fallocate", 65)
-	noError(t, "fallocate keeping the size", unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 1000*rowBytes))
+	noError(t, "fallocate keeping the size", unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE,
+		0, 1000*rowBytes))
 	rows("fallocate keeping the size", 65)
 	noError(t, "close", f.Close())
 	want := append([]byte(chunk(0, 50*16)), make([]byte, 10*rowBytes)...)
@@ -380,7 +399,8 @@ func TestMountedAppenders(t *testing.T) {
 		wg.Go(func() {
 			for range each {
 				row := bytes.Repeat([]byte{byte(100 + i)}, rowBytes)
-				if err := appendTo(filepath.Join(dir, "rows."+[...]string{"raw", "npy"}[i%2]), row); err != nil {
+				if err := appendTo(filepath.Join(dir, "rows."+[...]string{"raw", "npy"}[i%2]),
+					row); err != nil {
 					t.Error(err)
 				}
 			}
@@ -390,7 +410,8 @@ func TestMountedAppenders(t *testing.T) {
 	var found [appenders]int
 	all := stored(t, store, "rows.raw")[rowCount*rowBytes:]
 	for row := all; len(row) >= rowBytes; row = row[rowBytes:] {
-		if !bytes.Equal(row[:rowBytes], bytes.Repeat(row[:1], rowBytes)) || row[0] < 100 || row[0] >= 100+appenders {
+		if !bytes.Equal(row[:rowBytes], bytes.Repeat(row[:1], rowBytes)) || row[0] < 100 ||
+			row[0] >= 100+appenders {
 			t.Fatalf("a row is %v", row[:rowBytes])
 		}
 		found[row[0]-100]++
@@ -406,9 +427,11 @@ func TestMountedAppenders(t *testing.T) {
 func TestHoles(t *testing.T) {
 	store := writableStore(t)
 	f := openFile(t, filepath.Join(mounted(t, store), "rows.raw"), os.O_RDWR)
-	noError(t, "punch", unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 100, 1000))
+	noError(t, "punch",
+		unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 100, 1000))
 	noError(t, "zero", unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_ZERO_RANGE, 2000, 10))
-	if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_COLLAPSE_RANGE, 0, 4096); err != unix.EOPNOTSUPP {
+	if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_COLLAPSE_RANGE, 0,
+		4096); err != unix.EOPNOTSUPP {
 		t.Errorf("collapse: %v", err)
 	}
 	noError(t, "close", f.Close())
@@ -452,7 +475,8 @@ func saysWhy(t *testing.T, path, want string) {
 	case want == "" && !errors.Is(err, unix.ENODATA):
 		t.Errorf("user.zarrfs.error of %s is %q, %v", filepath.Base(path), why[:max(n, 0)], err)
 	case want != "" && (err != nil || !strings.Contains(string(why[:n]), want)):
-		t.Errorf("user.zarrfs.error of %s is %q, %v, want %q", filepath.Base(path), why[:max(n, 0)], err, want)
+		t.Errorf("user.zarrfs.error of %s is %q, %v, want %q", filepath.Base(path), why[:max(n, 0)],
+			err, want)
 	}
 }
 
@@ -475,28 +499,49 @@ func TestRefusalsSayWhy(t *testing.T) {
 		want error
 		why  string
 	}{
-		{"truncate", func() error { return os.Truncate(at("rows.raw"), 50*rowBytes+1) }, syscall.EINVAL, "1601 bytes, a row has 32"},
-		{"truncate within the header", func() error { return os.Truncate(at("rows.npy"), 100) }, syscall.EINVAL, "a header of 128 bytes"},
-		{"ftruncate", func() error { return inFile("rows.raw", func(f *os.File) error { return f.Truncate(3) }) }, syscall.EINVAL, "3 bytes, a row has 32"},
+		{"truncate", func() error {
+			return os.Truncate(at("rows.raw"), 50*rowBytes+1)
+		}, syscall.EINVAL, "1601 bytes, a row has 32"},
+		{"truncate within the header", func() error {
+			return os.Truncate(at("rows.npy"), 100)
+		}, syscall.EINVAL, "a header of 128 bytes"},
+		{"ftruncate", func() error {
+			return inFile("rows.raw", func(f *os.File) error { return f.Truncate(3) })
+		}, syscall.EINVAL, "3 bytes, a row has 32"},
 		{"a write beyond all", func() error {
-			return inFile("rows.raw", func(f *os.File) error { _, err := f.WriteAt([]byte("x"), 1<<63-2); return err })
+			return inFile("rows.raw", func(f *os.File) error {
+				_, err := f.WriteAt([]byte("x"), 1<<63-2)
+				return err
+			})
 		}, syscall.EFBIG, "more than 2^63-1 bytes"},
 		{"a document that is too long", func() error {
 			return inFile("rows.json", func(f *os.File) error { return f.Truncate(1 << 40) })
 		}, syscall.EFBIG, "a document of 1099511627776 bytes"},
 		{"a write of another header", func() error {
-			return inFile("rows.npy", func(f *os.File) error { _, err := f.WriteAt(npyFile("", 1, "(3, 7)"), 0); return err })
+			return inFile("rows.npy", func(f *os.File) error {
+				_, err := f.WriteAt(npyFile("", 1, "(3, 7)"), 0)
+				return err
+			})
 		}, syscall.EINVAL, "expected a header of shape (n, [16]), found [3 7]"},
-		{"a piece of a row at close", func() error { return appendTo(at("rows.raw"), []byte("ab")) }, syscall.EINVAL, "2 bytes at the end"},
+		{"a piece of a row at close", func() error {
+			return appendTo(at("rows.raw"), []byte("ab"))
+		}, syscall.EINVAL, "2 bytes at the end"},
 		{"a hole in the header", func() error {
 			return inFile("rows.npy", func(f *os.File) error {
-				return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, 64)
+				return unix.Fallocate(int(f.Fd()),
+					unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, 64)
 			})
 		}, syscall.EINVAL, "cannot be made zero"},
-		{"names of axes", func() error { return unix.Setxattr(at("rows.npy"), "user.zarr.dimension_names", []byte(`["a"]`), 0) }, syscall.EINVAL, "dimension_names"},
-		{"an attribute that is no text", func() error { return unix.Setxattr(at("rows.npy"), "user.zarr.attr.k", []byte("\xff\x00\xfe"), 0) }, syscall.EINVAL,
+		{"names of axes", func() error {
+			return unix.Setxattr(at("rows.npy"), "user.zarr.dimension_names", []byte(`["a"]`), 0)
+		}, syscall.EINVAL, "dimension_names"},
+		{"an attribute that is no text", func() error {
+			return unix.Setxattr(at("rows.npy"), "user.zarr.attr.k", []byte("\xff\x00\xfe"), 0)
+		}, syscall.EINVAL,
 			`user.zarr.attr.k: expected JSON, or text in UTF-8, found "\xff\x00\xfe"`},
-		{"an attribute whose name is no text", func() error { return unix.Setxattr(at("rows.npy"), "user.zarr.attr.%FF", []byte("1"), 0) }, syscall.EINVAL, "a name in UTF-8"},
+		{"an attribute whose name is no text", func() error {
+			return unix.Setxattr(at("rows.npy"), "user.zarr.attr.%FF", []byte("1"), 0)
+		}, syscall.EINVAL, "a name in UTF-8"},
 	} {
 		if err := tc.do(); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, want %v", tc.what, err, tc.want)
@@ -504,21 +549,28 @@ func TestRefusalsSayWhy(t *testing.T) {
 		for _, view := range []string{"raw", "npy", "json"} {
 			saysWhy(t, at("rows."+view), tc.why)
 		}
-		noError(t, tc.what+", then a change", inFile("rows.raw", func(f *os.File) error { _, err := f.WriteAt([]byte("x"), 0); return err }))
+		noError(t, tc.what+", then a change", inFile("rows.raw", func(f *os.File) error {
+			_, err := f.WriteAt([]byte("x"), 0)
+			return err
+		}))
 		saysWhy(t, at("rows.raw"), "")
 	}
-	if err := unix.Setxattr(dir, "user.zarrfs.create.format", []byte("2"), 0); !errors.Is(err, syscall.EINVAL) {
+	if err := unix.Setxattr(dir, "user.zarrfs.create.format", []byte("2"), 0); !errors.Is(err,
+		syscall.EINVAL) {
 		t.Errorf("another format for the arrays of a group: %v", err)
 	}
 	saysWhy(t, dir, "the group has format 3")
-	noError(t, "the group's own format", unix.Setxattr(dir, "user.zarrfs.create.format", []byte("3"), 0))
+	noError(t, "the group's own format", unix.Setxattr(dir, "user.zarrfs.create.format",
+		[]byte("3"), 0))
 	saysWhy(t, dir, "")
 	if err := os.Truncate(at("point.raw"), 10); !errors.Is(err, syscall.EFBIG) {
 		t.Errorf("an array without axes: %v", err)
 	}
 	saysWhy(t, at("point.raw"), "expected 2 bytes, found 10")
-	noError(t, "remove", errors.Join(os.Remove(at("point.raw")), os.Remove(at("point.npy")), os.Remove(at("point.json"))))
-	noError(t, "another array of that name", os.WriteFile(at("point.npy"), npyFile(chunk(0, 3), 1, "(3,)"), 0o666))
+	noError(t, "remove", errors.Join(os.Remove(at("point.raw")), os.Remove(at("point.npy")),
+		os.Remove(at("point.json"))))
+	noError(t, "another array of that name",
+		os.WriteFile(at("point.npy"), npyFile(chunk(0, 3), 1, "(3,)"), 0o666))
 	saysWhy(t, at("point.raw"), "")
 }
 
@@ -566,7 +618,8 @@ func TestNpyOver(t *testing.T) {
 
 	noError(t, "nothing", os.WriteFile(path, nil, 0))
 	check(t, "nothing", stored(t, store, "rows.raw"), old)
-	for what, bad := range map[string][]byte{"text": []byte("hello, world"), "a header's beginning": npyFile("", 1, "(3, 16)")[:50]} {
+	for what, bad := range map[string][]byte{"text": []byte("hello, world"),
+		"a header's beginning": npyFile("", 1, "(3, 16)")[:50]} {
 		if err := os.WriteFile(path, bad, 0); !errors.Is(err, syscall.EINVAL) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -607,8 +660,10 @@ func TestNpyInPart(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "Invalid argument") {
 		t.Errorf("cp of a part: %v\n%s", err, out)
 	}
-	check(t, "what has come of it", bytesOf(t, filepath.Join(dir, "new.npy")), append(whole[:200:200], make([]byte, 56)...))
-	noError(t, "cp of all", exec.Command("sh", "-c", `head -c 256 "$1" > "$2"; cp "$2" "$3"`, "sh", filepath.Join(dir, "new.npy"), part, filepath.Join(dir, "rows.npy")).Run())
+	check(t, "what has come of it", bytesOf(t, filepath.Join(dir, "new.npy")),
+		append(whole[:200:200], make([]byte, 56)...))
+	noError(t, "cp of all", exec.Command("sh", "-c", `head -c 256 "$1" > "$2"; cp "$2" "$3"`, "sh",
+		filepath.Join(dir, "new.npy"), part, filepath.Join(dir, "rows.npy")).Run())
 	for name, write := range map[string]func(f *os.File) error{
 		"part": func(f *os.File) error { _, err := f.Write(whole[:200]); return err },
 		"refused": func(f *os.File) error { // what has come is counted, and not what was refused
@@ -641,7 +696,8 @@ func TestNpyInPart(t *testing.T) {
 		t.Fatalf("umount: exit code %d: %s", code, out)
 	}
 	text := string(bytesOf(t, log))
-	if !strings.Contains(text, "file=part.npy written=200 bytes=256") || !strings.Contains(text, "file=refused.npy written=129 bytes=130") {
+	if !strings.Contains(text, "file=part.npy written=200 bytes=256") ||
+		!strings.Contains(text, "file=refused.npy written=129 bytes=130") {
 		t.Errorf("the log does not say how much of the files has come:\n%s", text)
 	}
 	for _, name := range []string{"rows", "header", "sized", "last"} {
@@ -658,7 +714,8 @@ func TestNpyInPieces(t *testing.T) {
 	file := npyFile(chunk(7, 64), 2, "(4, 16)")
 	for off := 0; off < len(file); off += 50 {
 		if info, err := f.Stat(); off < 128 && (err != nil || info.Size() != int64(off)) {
-			t.Errorf("%d bytes of the header were written, the size is %d, %v", off, info.Size(), err)
+			t.Errorf("%d bytes of the header were written, the size is %d, %v", off, info.Size(),
+				err)
 		}
 		_, err := f.Write(file[off:min(off+50, len(file))])
 		noError(t, "write", err)
@@ -734,7 +791,8 @@ func TestFullDisk(t *testing.T) {
 	if err := f.Close(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("another close: %v", err)
 	}
-	if code, out := zarrfs(t, "umount", dir); code != exitMount || !strings.Contains(out, `"a"`) || !strings.Contains(out, "no space") {
+	if code, out := zarrfs(t, "umount", dir); code != exitMount || !strings.Contains(out, `"a"`) ||
+		!strings.Contains(out, "no space") {
 		t.Errorf("umount: exit code %d: %s", code, out)
 	}
 	noError(t, "more room", unix.Mount("tmpfs", disk, "tmpfs", unix.MS_REMOUNT, "size=20m"))
@@ -759,7 +817,8 @@ func TestRescued(t *testing.T) {
 	if err = errors.Join(err, f.Close()); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("close: %v", err)
 	}
-	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount || !strings.Contains(out, `"a"`) {
+	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount ||
+		!strings.Contains(out, `"a"`) {
 		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
 	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-a.unsaved"))
@@ -901,13 +960,15 @@ func TestRescuedLines(t *testing.T) {
 		if err = errors.Join(err, f.Close()); !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("close: %v", err)
 		}
-		if code, out := zarrfs(t, "umount", dir); code != exitMount || !strings.Contains(out, `"s"`) || !strings.Contains(out, "no space") {
+		if code, out := zarrfs(t, "umount", dir); code != exitMount ||
+			!strings.Contains(out, `"s"`) || !strings.Contains(out, "no space") {
 			t.Errorf("umount: exit code %d: %s", code, out)
 		}
 	}
 	dir := mounted(t, store, "--scratch-dir", scratch)
 	refuse(dir)
-	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount || !strings.Contains(out, "zarrfs-unsaved") {
+	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount ||
+		!strings.Contains(out, "zarrfs-unsaved") {
 		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
 	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-s.jsonl"))
@@ -934,7 +995,8 @@ func hanging(t *testing.T) (cmd *exec.Cmd, dir, scratch string, said func(text s
 	dir, scratch = t.TempDir(), t.TempDir()
 	lock, err := os.Create(filepath.Join(store, "rows/c/0/0.__lock"))
 	noError(t, "lock", err)
-	noError(t, "lock", unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}))
+	noError(t, "lock",
+		unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}))
 	t.Cleanup(func() { lock.Close() })
 	noError(t, "log", os.WriteFile(log, nil, 0o600))
 	cmd = ourProgram(t, "mount", "--foreground", "--log", log, "--scratch-dir", scratch, store, dir)
@@ -944,14 +1006,16 @@ func hanging(t *testing.T) (cmd *exec.Cmd, dir, scratch string, said func(text s
 	said("msg=mounted")
 	// Another program writes: what this one has open, a child that it starts would close, and so
 	// wait for the store.
-	writer := exec.Command("dd", "of="+filepath.Join(dir, "rows.raw"), "bs=1", "seek=4", "conv=notrunc")
+	writer := exec.Command("dd", "of="+filepath.Join(dir, "rows.raw"), "bs=1", "seek=4",
+		"conv=notrunc")
 	in, err := writer.StdinPipe()
 	noError(t, "pipe", err)
 	noError(t, "dd", writer.Start())
 	t.Cleanup(func() { writer.Process.Kill(); cmd.Process.Kill(); writer.Wait() })
 	_, err = in.Write([]byte("not stored"))
 	noError(t, "write", err)
-	for end := time.Now().Add(time.Minute); !bytes.Contains(bytesOf(t, filepath.Join(dir, "rows.raw")), []byte("not stored")); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !bytes.Contains(bytesOf(t,
+		filepath.Join(dir, "rows.raw")), []byte("not stored")); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("dd has not written")
 		}
@@ -966,7 +1030,8 @@ func checkKept(t *testing.T, scratch string) {
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept: %q, %v", kept, err)
 	}
-	check(t, "kept", bytesOf(t, kept[0])[:20], []byte("\x00\x00\x00\x00not stored\x00\x00\x00\x00\x00\x00"))
+	check(t, "kept", bytesOf(t, kept[0])[:20],
+		[]byte("\x00\x00\x00\x00not stored\x00\x00\x00\x00\x00\x00"))
 }
 
 // TestSignalsWhileStoring: where the store hangs, the second signal only says what is not stored,
@@ -989,7 +1054,8 @@ func TestSignalsWhileStoring(t *testing.T) {
 func TestUmountWhileStoring(t *testing.T) {
 	cmd, dir, scratch, _ := hanging(t)
 	go cmd.Wait()
-	if code, out := zarrfs(t, "umount", "--force", "--timeout", "1s", dir); code != exitMount || !strings.Contains(out, "zarrfs-unsaved") {
+	if code, out := zarrfs(t, "umount", "--force", "--timeout", "1s", dir); code != exitMount ||
+		!strings.Contains(out, "zarrfs-unsaved") {
 		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
 	if _, ok := mountAt(dir); ok {
@@ -1012,7 +1078,9 @@ func TestUmountOfDaemonThatFallsSilent(t *testing.T) {
 	umount.Env = append(umount.Env, patience+"=1s")
 	umount.Stderr = out
 	noError(t, "umount", umount.Start())
-	for end := time.Now().Add(time.Minute); !bytes.Contains(bytesOf(t, said), []byte("storing what was written, of which 10 bytes are left")); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !bytes.Contains(bytesOf(t, said),
+		[]byte("storing what was written, of which 10 bytes are left")); time.Sleep(
+		5 * time.Millisecond) {
 		if time.Now().After(end) {
 			umount.Process.Kill()
 			t.Fatalf("umount does not say that it stores: %s", bytesOf(t, said))
@@ -1020,16 +1088,22 @@ func TestUmountOfDaemonThatFallsSilent(t *testing.T) {
 	}
 	noError(t, "stop", cmd.Process.Signal(syscall.SIGSTOP))
 	t.Cleanup(func() { cmd.Process.Signal(syscall.SIGCONT) })
-	hung := time.AfterFunc(time.Minute, func() { cmd.Process.Signal(syscall.SIGCONT); cmd.Process.Kill() }) // otherwise it could not even be killed
+	// otherwise it could not even be killed
+	hung := time.AfterFunc(time.Minute, func() {
+		cmd.Process.Signal(syscall.SIGCONT)
+		cmd.Process.Kill()
+	})
 	umount.Wait()
-	if !hung.Stop() || umount.ProcessState.ExitCode() != exitMount || !bytes.Contains(bytesOf(t, said), []byte("while it was to store what was written")) {
+	if !hung.Stop() || umount.ProcessState.ExitCode() != exitMount ||
+		!bytes.Contains(bytesOf(t, said), []byte("while it was to store what was written")) {
 		t.Errorf("umount: %v: %s", umount.ProcessState, bytesOf(t, said))
 	}
 	if _, ok := mountAt(dir); !ok {
 		t.Error("it is not mounted any more")
 	}
 	noError(t, "go on", cmd.Process.Signal(syscall.SIGCONT))
-	if code, out := zarrfs(t, "umount", "--force", "--timeout", "1s", dir); code != exitMount || !strings.Contains(out, "zarrfs-unsaved") {
+	if code, out := zarrfs(t, "umount", "--force", "--timeout", "1s", dir); code != exitMount ||
+		!strings.Contains(out, "zarrfs-unsaved") {
 		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
 	checkKept(t, scratch)
@@ -1044,8 +1118,12 @@ func TestUnmountStores(t *testing.T) {
 			}
 			return nil
 		},
-		"umount":  func(_ *testing.T, dir string, _ int) error { return unix.Unmount(dir, unix.MNT_DETACH) },
-		"SIGTERM": func(_ *testing.T, _ string, pid int) error { return syscall.Kill(pid, syscall.SIGTERM) },
+		"umount": func(_ *testing.T, dir string, _ int) error {
+			return unix.Unmount(dir, unix.MNT_DETACH)
+		},
+		"SIGTERM": func(_ *testing.T, _ string, pid int) error {
+			return syscall.Kill(pid, syscall.SIGTERM)
+		},
 	} {
 		t.Run(how, func(t *testing.T) {
 			if how == "umount" && os.Getuid() != 0 {
@@ -1055,7 +1133,8 @@ func TestUnmountStores(t *testing.T) {
 			dir := mounted(t, store)
 			pid := servingPid(dir)
 			f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_WRONLY)
-			m := mapped(t, openFile(t, filepath.Join(dir, "rows.npy"), os.O_RDWR), unix.PROT_READ|unix.PROT_WRITE)
+			m := mapped(t, openFile(t, filepath.Join(dir, "rows.npy"), os.O_RDWR),
+				unix.PROT_READ|unix.PROT_WRITE)
 			copy(m[128+rowBytes:], "by mapping")
 			_, err := f.WriteAt([]byte("by write"), 0)
 			noError(t, "write", err)
@@ -1102,7 +1181,8 @@ func TestKilled(t *testing.T) {
 // an error.
 func TestMetadataOfFilesIsNotKept(t *testing.T) {
 	dir := mounted(t, writableStore(t))
-	for _, path := range []string{dir, filepath.Join(dir, "rows.raw"), filepath.Join(dir, "rows.npy")} {
+	for _, path := range []string{dir, filepath.Join(dir, "rows.raw"),
+		filepath.Join(dir, "rows.npy")} {
 		noError(t, "chmod", os.Chmod(path, 0o700))
 		noError(t, "chown", os.Chown(path, os.Getuid(), os.Getgid()))
 		noError(t, "utimens", os.Chtimes(path, time.Unix(1, 0), time.Unix(2, 0)))
