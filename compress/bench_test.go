@@ -28,11 +28,21 @@ func BenchmarkDecode(b *testing.B) {
 		decoder compress.Decoder
 		open    func(io.Writer) (io.WriteCloser, error)
 	}{
-		{"gzip", compress.Gzip{}, func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil }},
-		{"zlib", compress.Zlib{}, func(w io.Writer) (io.WriteCloser, error) { return zlib.NewWriter(w), nil }},
-		{"zstd", compress.Zstd{}, func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) }},
-		{"bz2", compress.BZ2{}, func(w io.Writer) (io.WriteCloser, error) { return bzip2.NewWriter(w, nil) }},
-		{"xz", compress.LZMA{}, func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) }},
+		{"gzip", compress.Gzip{}, func(w io.Writer) (io.WriteCloser, error) {
+			return gzip.NewWriter(w), nil
+		}},
+		{"zlib", compress.Zlib{}, func(w io.Writer) (io.WriteCloser, error) {
+			return zlib.NewWriter(w), nil
+		}},
+		{"zstd", compress.Zstd{}, func(w io.Writer) (io.WriteCloser, error) {
+			return zstd.NewWriter(w)
+		}},
+		{"bz2", compress.BZ2{}, func(w io.Writer) (io.WriteCloser, error) {
+			return bzip2.NewWriter(w, nil)
+		}},
+		{"xz", compress.LZMA{}, func(w io.Writer) (io.WriteCloser, error) {
+			return xz.NewWriter(w)
+		}},
 	}
 	for _, c := range codecs {
 		b.Run(c.name, func(b *testing.B) {

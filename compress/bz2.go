@@ -37,7 +37,9 @@ func (BZ2) Decode(dst, src []byte) (n int, err error) {
 			return
 		}
 		if err != nil {
-			return // the library's Reset keeps what was not read of a block, and would begin the next stream with it
+			// the library's Reset keeps what was not read of a block, and would begin the next
+			// stream with it
+			return
 		}
 		d.src.Reset(nil)
 		bz2Decoders.Put(d)
@@ -68,7 +70,8 @@ func readAll(dst []byte, r io.Reader) (int, error) {
 			return n, nil
 		}
 		if err != nil {
-			return n, fmt.Errorf("%w: bz2 stream fails after %d of at most %d bytes: %w", ErrCorrupt, n, len(dst), err)
+			return n, fmt.Errorf("%w: bz2 stream fails after %d of at most %d bytes: %w",
+				ErrCorrupt, n, len(dst), err)
 		}
 	}
 }

@@ -79,7 +79,9 @@ func (Fletcher32) Strip(src []byte) ([]byte, error) {
 	if err == nil || len(src)%2 == 0 {
 		return payload, err
 	}
-	if _, other := strip("fletcher32", src, false, func(b []byte) uint32 { return fletcher32(b[:len(b)-1]) }); other == nil {
+	if _, other := strip("fletcher32", src, false, func(b []byte) uint32 {
+		return fletcher32(b[:len(b)-1])
+	}); other == nil {
 		return src[:len(src)-4], nil
 	}
 	return nil, err
@@ -113,7 +115,8 @@ func strip(name string, src []byte, start bool, sum func([]byte) uint32) ([]byte
 		stored, payload = src[:4], src[4:]
 	}
 	if want, got := binary.LittleEndian.Uint32(stored), sum(payload); got != want {
-		return nil, corrupt("%s of %d bytes is %#08x, expected %#08x", name, len(payload), got, want)
+		return nil, corrupt("%s of %d bytes is %#08x, expected %#08x", name, len(payload), got,
+			want)
 	}
 	return payload, nil
 }

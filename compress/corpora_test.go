@@ -20,7 +20,8 @@ func TestNumcodecsFixtures(t *testing.T) {
 	if corpora == "" {
 		t.Skip("ZARRFS_CORPORA is not set: numcodecs' fixtures are not read")
 	}
-	for _, codec := range []string{"gzip", "zlib", "zstd", "lz4", "bz2", "lzma", "crc32", "adler32", "crc32c", "base64"} {
+	for _, codec := range []string{"gzip", "zlib", "zstd", "lz4", "bz2", "lzma", "crc32", "adler32",
+		"crc32c", "base64"} {
 		dir := filepath.Join(corpora, "numcodecs", "fixture", codec)
 		encoded, err := filepath.Glob(filepath.Join(dir, "codec.*", "encoded.*.dat"))
 		if err != nil || len(encoded) == 0 {

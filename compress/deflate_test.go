@@ -15,7 +15,10 @@ func TestEasierLevel(t *testing.T) {
 		noise[i] = byte(r.IntN(64)) // compressible, but nothing comes again
 	}
 	var text []byte // its words come again far away
-	words := bytes.Fields(bytes.Repeat([]byte("the quick brown fox jumps over the lazy dog and some more words of other lengths "), 3))
+	words :=
+		bytes.Fields(
+			bytes.Repeat([]byte("the quick brown fox jumps over the lazy dog and some more words "+
+				"of other lengths "), 3))
 	for len(text) < trialFrom {
 		text = append(append(text, words[r.IntN(len(words))]...), byte('a'+r.IntN(26)))
 	}

@@ -32,19 +32,25 @@ func stripper(c compress.Checksum) func(dst, src []byte) (int, error) {
 // encodings are all encoders at a level, from 0 to 9.
 func encodings(level int) []encoding {
 	z, g := compress.Zlib{Level: level}, compress.Gzip{Level: level}
-	s, l, b := compress.Zstd{Level: 2*level - 3, Checksum: level%2 == 0}, compress.LZ4{Acceleration: level - 1}, compress.BZ2{Level: level}
-	x := compress.LZMA{Format: compress.LZMAXZ, Check: []int{-1, 0, 1, 4, 10}[level%5], Dict: 1 << (level + 10)}
+	s, l, b := compress.Zstd{Level: 2*level - 3, Checksum: level%2 == 0},
+		compress.LZ4{Acceleration: level - 1}, compress.BZ2{Level: level}
+	x := compress.LZMA{Format: compress.LZMAXZ, Check: []int{-1, 0, 1, 4, 10}[level%5],
+		Dict: 1 << (level + 10)}
 	alone := compress.LZMA{Format: compress.LZMAAlone}
-	lzma2, lzma1 := compress.LZMAFilter{ID: compress.FilterLZMA2}, compress.LZMAFilter{ID: compress.FilterLZMA1, Props: &[3]int{1, 2, 0}}
+	lzma2, lzma1 := compress.LZMAFilter{ID: compress.FilterLZMA2},
+		compress.LZMAFilter{ID: compress.FilterLZMA1, Props: &[3]int{1, 2, 0}}
 	raw1 := compress.LZMA{Format: compress.LZMARaw, Filters: []compress.LZMAFilter{lzma1}}
-	raw2 := compress.LZMA{Format: compress.LZMARaw, Filters: []compress.LZMAFilter{{ID: compress.FilterDelta, Dist: level + 1}, lzma2}}
+	raw2 := compress.LZMA{Format: compress.LZMARaw,
+		Filters: []compress.LZMAFilter{{ID: compress.FilterDelta, Dist: level + 1}, lzma2}}
 	filtered := compress.LZMA{Format: compress.LZMAXZ, Check: -1, Filters: raw2.Filters}
 	all := []encoding{
 		{"zlib", z, z.Decode, func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) }},
 		{"gzip", g, g.Decode, func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
 		{"zstd", s, s.Decode, nil},
 		{"lz4", l, l.Decode, nil},
-		{"bz2", b, b.Decode, func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
+		{"bz2", b, b.Decode, func(r io.Reader) (io.Reader, error) {
+			return bzip2.NewReader(r), nil
+		}},
 		{"xz", x, x.Decode, func(r io.Reader) (io.Reader, error) { return xz.NewReader(r) }},
 		{"xz, filtered", filtered, filtered.Decode, nil},
 		{"lzma alone", alone, alone.Decode, nil},
@@ -54,8 +60,10 @@ func encodings(level int) []encoding {
 	}
 	where := compress.Location(level % 3)
 	for _, c := range []compress.Checksum{
-		compress.CRC32{Location: where}, compress.CRC32C{Location: where}, compress.Adler32{Location: where},
-		compress.Fletcher32{}, compress.JenkinsLookup3{InitVal: uint32(level), Prefix: []byte("prefix")},
+		compress.CRC32{Location: where}, compress.CRC32C{Location: where},
+		compress.Adler32{Location: where},
+		compress.Fletcher32{}, compress.JenkinsLookup3{InitVal: uint32(level),
+			Prefix: []byte("prefix")},
 	} {
 		all = append(all, encoding{"checksum", c, stripper(c), nil})
 	}
@@ -82,18 +90,22 @@ func (e encoding) check(t *testing.T, content []byte) {
 		t.Errorf("%s: %d bytes encoded to %d", e.name, len(content), len(out))
 	}
 	back := make([]byte, len(content))
-	if n, err := e.decode(back, out); err != nil || n != len(content) || !bytes.Equal(back, content) {
-		t.Errorf("%s of %d bytes: %v; decoded %d that are not the content", e.name, len(content), err, n)
+	if n, err := e.decode(back, out); err != nil || n != len(content) ||
+		!bytes.Equal(back, content) {
+		t.Errorf("%s of %d bytes: %v; decoded %d that are not the content", e.name, len(content),
+			err, n)
 	}
 	if e.oracle != nil {
-		if back, err := readOracle(e.oracle, out, len(content)); err != nil || !bytes.Equal(back, content) {
+		if back, err := readOracle(e.oracle, out, len(content)); err != nil ||
+			!bytes.Equal(back, content) {
 			t.Errorf("%s of %d bytes, by another decoder: %v", e.name, len(content), err)
 		}
 	}
 }
 
 func TestEncode(t *testing.T) {
-	contents := [][]byte{nil, {0}, []byte("abc"), bytes.Repeat([]byte("0123456789"), 1000), make([]byte, 200000), incompressible(100000)}
+	contents := [][]byte{nil, {0}, []byte("abc"), bytes.Repeat([]byte("0123456789"), 1000),
+		make([]byte, 200000), incompressible(100000)}
 	for level := range 10 {
 		for _, e := range encodings(level) {
 			for _, content := range contents {

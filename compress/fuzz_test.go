@@ -38,7 +38,8 @@ func fuzzDecoder(f *testing.F, codec string, oracle func(io.Reader) (io.Reader, 
 		if n > int(limit) || !bytes.Equal(buffer[limit:], make([]byte, 32)) {
 			t.Fatalf("%d bytes written, expected at most %d", n, limit)
 		}
-		if err != nil && !errors.Is(err, compress.ErrCorrupt) && !errors.Is(err, compress.ErrTooLarge) && !errors.Is(err, errors.ErrUnsupported) {
+		if err != nil && !errors.Is(err, compress.ErrCorrupt) &&
+			!errors.Is(err, compress.ErrTooLarge) && !errors.Is(err, errors.ErrUnsupported) {
 			t.Fatalf("undocumented error: %v", err)
 		}
 		if oracle == nil || config.Format > compress.LZMAXZ {
@@ -123,7 +124,8 @@ func FuzzAdler32Sum(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, times uint16) {
 		b = bytes.Repeat(b, min(int(times), 1<<17/(len(b)+1)+1))
 		stored := stdadler.Checksum(b)
-		src := append([]byte{byte(stored), byte(stored >> 8), byte(stored >> 16), byte(stored >> 24)}, b...)
+		src := append([]byte{byte(stored), byte(stored >> 8), byte(stored >> 16),
+			byte(stored >> 24)}, b...)
 		if _, err := (compress.Adler32{}).Strip(src); err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +146,9 @@ func FuzzLZMAAlone(f *testing.F) {
 		if len(src) < 13 || src[4] != 0 || src[3] > 3 { // its dictionary would be large
 			return
 		}
-		want, wantErr := readOracle(func(r io.Reader) (io.Reader, error) { return lzma.NewReader(r) }, src, len(dst))
+		want, wantErr := readOracle(func(r io.Reader) (io.Reader, error) {
+			return lzma.NewReader(r)
+		}, src, len(dst))
 		if wantErr == nil && err == nil && !bytes.Equal(dst[:n], want) {
 			t.Fatalf("%d bytes, expected %d as of another decoder", n, len(want))
 		}

@@ -80,7 +80,8 @@ func (c goldenConfig) decoder(codec string) compress.Decoder {
 }
 
 func (c goldenConfig) checksum(codec string) compress.Checksum {
-	location := map[string]compress.Location{"start": compress.Start, "end": compress.End}[c.Location]
+	location := map[string]compress.Location{"start": compress.Start,
+		"end": compress.End}[c.Location]
 	switch codec {
 	case "crc32":
 		return compress.CRC32{Location: location}
@@ -128,10 +129,12 @@ func TestGolden(t *testing.T) {
 			dst := make([]byte, len(want)+spare[0], len(want)+spare[0]+spare[1])
 			n, err := c.Config.decode(c.Codec, dst, c.Encoded)
 			if err != nil || !bytes.Equal(dst[:n], want) {
-				t.Errorf("%s with %d+%d spare: %d bytes, %v; expected %d", name, spare[0], spare[1], n, err, len(want))
+				t.Errorf("%s with %d+%d spare: %d bytes, %v; expected %d", name, spare[0], spare[1],
+					n, err, len(want))
 			}
 		}
-		if _, err := c.Config.decode(c.Codec, make([]byte, len(want)-1, len(want)+1000), c.Encoded); !errors.Is(err, compress.ErrTooLarge) {
+		if _, err := c.Config.decode(c.Codec, make([]byte, len(want)-1, len(want)+1000),
+			c.Encoded); !errors.Is(err, compress.ErrTooLarge) {
 			t.Errorf("%s into one byte less: %v, expected ErrTooLarge", name, err)
 		}
 	}
@@ -145,11 +148,13 @@ func TestGivenUp(t *testing.T) {
 		if len(want) < 100 {
 			continue
 		}
-		if _, err := c.Config.decode(c.Codec, make([]byte, len(want)/4), c.Encoded); !errors.Is(err, compress.ErrTooLarge) {
+		if _, err := c.Config.decode(c.Codec, make([]byte, len(want)/4), c.Encoded); !errors.Is(err,
+			compress.ErrTooLarge) {
 			t.Errorf("%d %s %s into a quarter: %v, expected ErrTooLarge", i, c.Codec, c.Input, err)
 		}
 		dst := make([]byte, len(want))
-		if _, err := c.Config.decode(c.Codec, dst, c.Encoded); err != nil || !bytes.Equal(dst, want) {
+		if _, err := c.Config.decode(c.Codec, dst, c.Encoded); err != nil ||
+			!bytes.Equal(dst, want) {
 			t.Errorf("%d %s %s after one that did not fit: %v", i, c.Codec, c.Input, err)
 		}
 	}
@@ -164,10 +169,12 @@ func TestTruncated(t *testing.T) {
 		for n := range c.Encoded {
 			got, err := c.Config.decode(c.Codec, dst, c.Encoded[:n:n])
 			if err == nil && got == len(want) && n < len(c.Encoded)-8 { // padding may be missing
-				t.Errorf("%d %s %s cut to %d of %d bytes: no error", i, c.Codec, c.Input, n, len(c.Encoded))
+				t.Errorf("%d %s %s cut to %d of %d bytes: no error", i, c.Codec, c.Input, n,
+					len(c.Encoded))
 			}
 			if err != nil && !errors.Is(err, compress.ErrCorrupt) {
-				t.Errorf("%d %s %s cut to %d of %d bytes: %v, expected ErrCorrupt", i, c.Codec, c.Input, n, len(c.Encoded), err)
+				t.Errorf("%d %s %s cut to %d of %d bytes: %v, expected ErrCorrupt", i, c.Codec,
+					c.Input, n, len(c.Encoded), err)
 			}
 		}
 	}
@@ -177,7 +184,8 @@ func TestTruncated(t *testing.T) {
 // Where the format has a checksum it is an error, or decodes to its input.
 func TestFlipped(t *testing.T) {
 	cases, inputs := golden(t)
-	checked := map[string]bool{"zlib": true, "gzip": true, "bz2": true, "crc32": true, "crc32c": true, "adler32": true, "fletcher32": true}
+	checked := map[string]bool{"zlib": true, "gzip": true, "bz2": true, "crc32": true,
+		"crc32c": true, "adler32": true, "fletcher32": true}
 	for i, c := range cases {
 		want := inputs[c.Input]
 		dst := make([]byte, len(want))
@@ -186,7 +194,8 @@ func TestFlipped(t *testing.T) {
 			changed[at] ^= 1 << (at % 8)
 			n, err := c.Config.decode(c.Codec, dst, changed)
 			if err == nil && checked[c.Codec] && n == len(want) && !bytes.Equal(dst[:n], want) {
-				t.Errorf("%d %s %s with byte %d changed: other output without error", i, c.Codec, c.Input, at)
+				t.Errorf("%d %s %s with byte %d changed: other output without error", i, c.Codec,
+					c.Input, at)
 			}
 		}
 	}

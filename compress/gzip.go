@@ -42,7 +42,8 @@ func gzipMember(dst, src []byte) (n int, rest []byte, err error) {
 	}
 	trailer := body[used:]
 	if len(trailer) < 8 {
-		return n, nil, corrupt("member ends with %d bytes of checksum and size, expected 8", len(trailer))
+		return n, nil, corrupt("member ends with %d bytes of checksum and size, expected 8",
+			len(trailer))
 	}
 	if want, got := binary.LittleEndian.Uint32(trailer), crc32.ChecksumIEEE(dst[:n]); got != want {
 		return n, nil, corrupt("member's CRC-32 is %#08x, expected %#08x", got, want)
@@ -64,7 +65,8 @@ const (
 // gzipBody returns what follows the member's header.
 func gzipBody(src []byte) ([]byte, error) {
 	if len(src) < 10 || src[0] != 0x1f || src[1] != 0x8b || src[2] != 8 {
-		return nil, corrupt("member starts with % x, expected 10 bytes that start with 1f 8b 08", src[:min(len(src), 10)])
+		return nil, corrupt("member starts with % x, expected 10 bytes that start with 1f 8b 08",
+			src[:min(len(src), 10)])
 	}
 	flags, body := src[3], src[10:]
 	if flags&gzipExtra != 0 {
@@ -87,7 +89,8 @@ func gzipBody(src []byte) ([]byte, error) {
 		if len(body) < 2 {
 			return nil, corrupt("header ends in its checksum")
 		}
-		want, got := binary.LittleEndian.Uint16(body), uint16(crc32.ChecksumIEEE(src[:len(src)-len(body)]))
+		want, got := binary.LittleEndian.Uint16(body),
+			uint16(crc32.ChecksumIEEE(src[:len(src)-len(body)]))
 		if got != want {
 			return nil, corrupt("header's checksum is %#04x, expected %#04x", got, want)
 		}
@@ -106,7 +109,8 @@ func (g Gzip) Encode(dst, src []byte) ([]byte, error) {
 		extra = 4 // the fastest
 	}
 	const unknownSystem = 255
-	out, err := deflate(append(dst, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, extra, unknownSystem), src, g.Level)
+	out, err := deflate(append(dst, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, extra, unknownSystem), src,
+		g.Level)
 	if err != nil {
 		return dst, fmt.Errorf("gzip: %w", err)
 	}

@@ -40,10 +40,12 @@ func bomb(t *testing.T, open func(io.Writer) (io.WriteCloser, error)) []byte {
 // for what they claim.
 func TestHostile(t *testing.T) {
 	// The header of a .lzma that claims a dictionary of 4 GiB less 1.
-	alone := append([]byte{0x5d, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, make([]byte, 20)...)
+	alone := append([]byte{0x5d, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		0xff}, make([]byte, 20)...)
 	// An xz block that claims the same.
 	xzHeader := []byte{2, 0, 0x21, 1, 40, 0, 0, 0}
-	xzHuge := append([]byte("\xfd7zXZ\x00\x00\x00\xff\x12\xd9\x41"), binary.LittleEndian.AppendUint32(xzHeader, crc32.ChecksumIEEE(xzHeader))...)
+	xzHuge := append([]byte("\xfd7zXZ\x00\x00\x00\xff\x12\xd9\x41"),
+		binary.LittleEndian.AppendUint32(xzHeader, crc32.ChecksumIEEE(xzHeader))...)
 	xzHuge = append(xzHuge, 1, 0, 0, 'x')
 	tests := []struct {
 		name    string
@@ -51,13 +53,24 @@ func TestHostile(t *testing.T) {
 		src     []byte
 		want    error
 	}{
-		{"gzip bomb", compress.Gzip{}, bomb(t, func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil }), compress.ErrTooLarge},
-		{"zlib bomb", compress.Zlib{}, bomb(t, func(w io.Writer) (io.WriteCloser, error) { return stdzlib.NewWriter(w), nil }), compress.ErrTooLarge},
-		{"zstd bomb", compress.Zstd{}, bomb(t, func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) }), compress.ErrTooLarge},
-		{"zstd claims 1 TiB", compress.Zstd{}, []byte{0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0}, compress.ErrTooLarge},
-		{"lz4 claims 4 GiB", compress.LZ4{}, []byte{0xff, 0xff, 0xff, 0xff, 0x10, 'x'}, compress.ErrTooLarge},
-		{"xz bomb", compress.LZMA{}, bomb(t, func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) }), compress.ErrTooLarge},
-		{"alone claims a dictionary of 4 GiB", compress.LZMA{Format: compress.LZMAAlone}, alone, nil},
+		{"gzip bomb", compress.Gzip{}, bomb(t, func(w io.Writer) (io.WriteCloser, error) {
+			return gzip.NewWriter(w), nil
+		}), compress.ErrTooLarge},
+		{"zlib bomb", compress.Zlib{}, bomb(t, func(w io.Writer) (io.WriteCloser, error) {
+			return stdzlib.NewWriter(w), nil
+		}), compress.ErrTooLarge},
+		{"zstd bomb", compress.Zstd{}, bomb(t, func(w io.Writer) (io.WriteCloser, error) {
+			return zstd.NewWriter(w)
+		}), compress.ErrTooLarge},
+		{"zstd claims 1 TiB", compress.Zstd{}, []byte{0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0,
+			1, 0, 0, 1, 0, 0}, compress.ErrTooLarge},
+		{"lz4 claims 4 GiB", compress.LZ4{}, []byte{0xff, 0xff, 0xff, 0xff, 0x10, 'x'},
+			compress.ErrTooLarge},
+		{"xz bomb", compress.LZMA{}, bomb(t, func(w io.Writer) (io.WriteCloser, error) {
+			return xz.NewWriter(w)
+		}), compress.ErrTooLarge},
+		{"alone claims a dictionary of 4 GiB", compress.LZMA{Format: compress.LZMAAlone}, alone,
+			nil},
 		{"xz claims a dictionary of 4 GiB", compress.LZMA{}, xzHuge, compress.ErrCorrupt},
 	}
 	dst := make([]byte, 1000)
@@ -82,11 +95,13 @@ func TestZstdFrames(t *testing.T) {
 	data := bytes.Repeat([]byte("frames of zstd "), 20000)
 	var b bytes.Buffer
 	for range 2 {
-		w, err := zstd.NewWriter(&b, zstd.WithWindowSize(zstd.MaxWindowSize), zstd.WithEncoderCRC(true))
+		w, err := zstd.NewWriter(&b, zstd.WithWindowSize(zstd.MaxWindowSize),
+			zstd.WithEncoderCRC(true))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for half := range 2 { // flushed in between, so that the size is not known when the header is written
+		// flushed in between, so that the size is not known when the header is written
+		for half := range 2 {
 			w.Write(data[half*len(data)/2 : (half+1)*len(data)/2])
 			w.Flush()
 		}
@@ -111,9 +126,15 @@ func TestUnsupported(t *testing.T) {
 	}{
 		{"lzma format", compress.LZMA{Format: 9}, []byte("x")},
 		{"raw without filters", compress.LZMA{Format: compress.LZMARaw}, []byte("x")},
-		{"raw with x86", compress.LZMA{Format: compress.LZMARaw, Filters: []compress.LZMAFilter{{ID: 4}, {ID: compress.FilterLZMA2}}}, []byte{0}},
-		{"raw with a long delta", compress.LZMA{Format: compress.LZMARaw, Filters: []compress.LZMAFilter{{ID: 3, Dist: 257}, {ID: compress.FilterLZMA2}}}, []byte{0}},
-		{"zlib with a dictionary", compress.Zlib{}, []byte{0x78, 0xbb, 0, 0, 0, 0, 3, 0, 0, 0, 0, 1}},
+		{"raw with x86",
+			compress.LZMA{Format: compress.LZMARaw,
+				Filters: []compress.LZMAFilter{{ID: 4}, {ID: compress.FilterLZMA2}}}, []byte{0}},
+		{"raw with a long delta",
+			compress.LZMA{Format: compress.LZMARaw,
+				Filters: []compress.LZMAFilter{{ID: 3, Dist: 257}, {ID: compress.FilterLZMA2}}},
+			[]byte{0}},
+		{"zlib with a dictionary", compress.Zlib{}, []byte{0x78, 0xbb, 0, 0, 0, 0, 3, 0, 0, 0, 0,
+			1}},
 	}
 	for _, test := range tests {
 		if _, err := test.decoder.Decode(nil, test.src); !errors.Is(err, errors.ErrUnsupported) {
@@ -125,8 +146,9 @@ func TestUnsupported(t *testing.T) {
 // TestMachineCodeFilter: an .xz object that liblzma has written behind its filter of x86 code is
 // refused by the filter's name. No object is written behind such a filter.
 func TestMachineCodeFilter(t *testing.T) {
-	src, err := hex.DecodeString("fd377a585a0000016922de360201040021010c00d67c18afe0003f000a5d003d184aac004b6479000000000017b4955800" +
-		"0122409bb2e8f19042990d010000000001595a")
+	src, err :=
+		hex.DecodeString(
+			"fd377a585a0000016922de360201040021010c00d67c18afe0003f000a5d003d184aac004b6479000000000017b49558000122409bb2e8f19042990d010000000001595a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,8 +158,10 @@ func TestMachineCodeFilter(t *testing.T) {
 		t.Errorf("decoding: %v, expected %q", err, want)
 	}
 	for _, format := range []int{compress.LZMARaw, compress.LZMAXZ} {
-		chain := compress.LZMA{Format: format, Check: -1, Filters: []compress.LZMAFilter{{ID: 4}, {ID: compress.FilterLZMA2}}}
-		if _, err := chain.Encode(nil, make([]byte, 64)); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), want) {
+		chain := compress.LZMA{Format: format, Check: -1,
+			Filters: []compress.LZMAFilter{{ID: 4}, {ID: compress.FilterLZMA2}}}
+		if _, err := chain.Encode(nil, make([]byte, 64)); !errors.Is(err, errors.ErrUnsupported) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("encoding, format %d: %v, expected %q", format, err, want)
 		}
 	}

@@ -14,8 +14,9 @@ const (
 	lz4NoMatch  = 12
 	lz4MinMatch = 4
 	lz4Window   = 65535
-	lz4Small    = 65536 + lz4NoMatch - 1 // contents below this size have positions of 16 bits in the table
-	lz4Skip     = 6                      // a search steps faster after 1<<6 misses
+	// contents below this size have positions of 16 bits in the table
+	lz4Small = 65536 + lz4NoMatch - 1
+	lz4Skip  = 6 // a search steps faster after 1<<6 misses
 )
 
 // lz4Table has, for a hash, the last position that had it. That of small contents has twice the
@@ -75,9 +76,12 @@ func encodeSmallLZ4[H [4]byte | [5]byte](dst, src []byte, acceleration int) int 
 //
 // P is what the table holds positions in, and H is as many bytes as are hashed to find its slot:
 // types, so that each combination is compiled for itself.
-func encodeLZ4[P uint16 | uint32, H [4]byte | [5]byte](dst, src []byte, acceleration uint32, table []P) int {
+func encodeLZ4[P uint16 | uint32, H [4]byte | [5]byte](
+	dst, src []byte, acceleration uint32, table []P,
+) int {
 	n, out, anchor := len(src), 0, 0
-	p, slots, to := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(table)), unsafe.Pointer(unsafe.SliceData(dst))
+	p, slots, to := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(table)),
+		unsafe.Pointer(unsafe.SliceData(dst))
 	end, matchEnd := n-lz4NoMatch+1, n-lz4Last
 	for at := 0; ; { // as the table is clear, it has position 0 for whatever begins there
 		var match int
@@ -87,7 +91,8 @@ func encodeLZ4[P uint16 | uint32, H [4]byte | [5]byte](dst, src []byte, accelera
 		back := lz4Back(p, at, match, at-anchor)
 		at, match = at-back, match-back
 		token, literals := out, at-anchor
-		if literals <= 14 && anchor+16 <= n && out+lz4ChainRoom <= len(dst) { // mostly: two stores instead of a call
+		// mostly: two stores instead of a call
+		if literals <= 14 && anchor+16 <= n && out+lz4ChainRoom <= len(dst) {
 			*(*byte)(unsafe.Add(to, token)) = byte(literals << 4)
 			*(*[16]byte)(unsafe.Add(to, out+1)) = *(*[16]byte)(unsafe.Add(p, anchor))
 			out += 1 + literals
@@ -99,7 +104,8 @@ func encodeLZ4[P uint16 | uint32, H [4]byte | [5]byte](dst, src []byte, accelera
 			out += copy(dst[out:], src[anchor:at])
 		}
 		for match >= 0 {
-			at, match, token, out = lz4Chain[P, H](p, slots, to, at, match, token, out, n-lz4ChainRoom, len(dst)-lz4ChainRoom)
+			at, match, token, out = lz4Chain[P, H](p, slots, to, at, match, token, out,
+				n-lz4ChainRoom, len(dst)-lz4ChainRoom)
 			if anchor = at; match < 0 {
 				break
 			}
@@ -126,11 +132,15 @@ func encodeLZ4[P uint16 | uint32, H [4]byte | [5]byte](dst, src []byte, accelera
 // lz4Search returns the first position from at on that has a match, and the match; -1 if there is
 // none up to end. The longer it has searched, and the higher the acceleration, the more positions
 // it leaves out.
-func lz4Search[P uint16 | uint32, H [4]byte | [5]byte](p, slots unsafe.Pointer, at, end int, acceleration uint32) (_, match int) {
+func lz4Search[P uint16 | uint32, H [4]byte | [5]byte](
+	p, slots unsafe.Pointer, at, end int, acceleration uint32,
+) (_, match int) {
 	var position P
 	var hashed H
 	small, hashes := unsafe.Sizeof(position) == 2, unsafe.Sizeof(hashed)
-	slot := func(hash uint32) *P { return (*P)(unsafe.Add(slots, uintptr(hash)*unsafe.Sizeof(position))) }
+	slot := func(hash uint32) *P {
+		return (*P)(unsafe.Add(slots, uintptr(hash)*unsafe.Sizeof(position)))
+	}
 	next, step, misses := at, 1, acceleration<<lz4Skip
 	hash := lz4Hash(loadWord(p, at), hashes, small)
 	for {
@@ -162,11 +172,15 @@ const lz4ChainRoom = 32
 // Most matches of shuffled numbers have the fewest bytes that the hash finds. A branch lets the
 // processor go on from there before it knows. Computed, each match would wait for the loads of the
 // one before, which takes half as long again.
-func lz4Chain[P uint16 | uint32, H [4]byte | [5]byte](p, slots, d unsafe.Pointer, at, match, token, out, stop, room int) (_, _, _, _ int) {
+func lz4Chain[P uint16 | uint32, H [4]byte | [5]byte](
+	p, slots, d unsafe.Pointer, at, match, token, out, stop, room int,
+) (_, _, _, _ int) {
 	var position P
 	var hashed H
 	small, hashes := unsafe.Sizeof(position) == 2, unsafe.Sizeof(hashed)
-	slot := func(hash uint32) *P { return (*P)(unsafe.Add(slots, uintptr(hash)*unsafe.Sizeof(position))) }
+	slot := func(hash uint32) *P {
+		return (*P)(unsafe.Add(slots, uintptr(hash)*unsafe.Sizeof(position)))
+	}
 	same := loadWord(p, at) ^ loadWord(p, match)
 	for same != 0 && at < stop && out < room {
 		binary.LittleEndian.PutUint16((*[2]byte)(unsafe.Add(d, out))[:], uint16(at-match))
@@ -181,7 +195,8 @@ func lz4Chain[P uint16 | uint32, H [4]byte | [5]byte](p, slots, d unsafe.Pointer
 			*(*byte)(unsafe.Add(d, token)) |= byte(length - lz4MinMatch)
 			at += length
 		}
-		*slot(lz4Hash(loadWord(p, at-2), hashes, small)) = P(at - 2) // lz4Follow in place: the compiler would call it
+		// lz4Follow in place: the compiler would call it
+		*slot(lz4Hash(loadWord(p, at-2), hashes, small)) = P(at - 2)
 		place := slot(lz4Hash(loadWord(p, at), hashes, small))
 		match = int(*place)
 		*place = P(at)
@@ -202,7 +217,9 @@ func lz4Follow[P uint16 | uint32, H [4]byte | [5]byte](p, slots unsafe.Pointer, 
 	var position P
 	var hashed H
 	small, hashes := unsafe.Sizeof(position) == 2, unsafe.Sizeof(hashed)
-	slot := func(hash uint32) *P { return (*P)(unsafe.Add(slots, uintptr(hash)*unsafe.Sizeof(position))) }
+	slot := func(hash uint32) *P {
+		return (*P)(unsafe.Add(slots, uintptr(hash)*unsafe.Sizeof(position)))
+	}
 	*slot(lz4Hash(loadWord(p, at-2), hashes, small)) = P(at - 2)
 	place := slot(lz4Hash(loadWord(p, at), hashes, small))
 	match := int(*place)

@@ -31,16 +31,20 @@ func TestLZ4IsC(t *testing.T) {
 		got := make([]byte, len(want))
 		m := EncodeLZ4Block(got, src, other.Acceleration)
 		if !bytes.Equal(got[:m], want[:n]) {
-			t.Fatalf("content %d of %d bytes: %d encoded bytes, expected the same %d", i, len(src), m, n)
+			t.Fatalf("content %d of %d bytes: %d encoded bytes, expected the same %d", i, len(src),
+				m, n)
 		}
 		for name, encode := range map[string]func(dst, src []byte, acceleration int) int{"block": EncodeLZ4Block, "stream": EncodeLZ4Stream} {
 			n := encode(got, src, other.Acceleration)
 			want, back := bytes.Clone(got[:n]), make([]byte, len(src))
-			if k, err := lz4.UncompressBlock(want, back); err != nil || !bytes.Equal(back[:k], src) {
-				t.Fatalf("content %d of %d bytes does not come back from the %s: %v", i, len(src), name, err)
+			if k, err := lz4.UncompressBlock(want, back); err != nil ||
+				!bytes.Equal(back[:k], src) {
+				t.Fatalf("content %d of %d bytes does not come back from the %s: %v", i, len(src),
+					name, err)
 			}
 			tight := got[:r.IntN(len(got)+1):len(got)]
-			if k := encode(tight, src, other.Acceleration); k > len(tight) || k > 0 && !bytes.Equal(tight[:k], want) {
+			if k := encode(tight, src, other.Acceleration); k > len(tight) || k > 0 &&
+				!bytes.Equal(tight[:k], want) {
 				t.Fatalf("content %d, %s: %d bytes in a buffer of %d", i, name, k, len(tight))
 			}
 		}
@@ -84,20 +88,24 @@ func TestLZ4Stream(t *testing.T) {
 			at += size
 		}
 		n := EncodeLZ4Stream(got, src, acceleration)
-		if k, err := lz4.UncompressBlock(got[:n], back); n > 0 && (err != nil || !bytes.Equal(back[:k], src)) {
+		if k, err := lz4.UncompressBlock(got[:n], back); n > 0 &&
+			(err != nil || !bytes.Equal(back[:k], src)) {
 			t.Fatalf("content %d of %d bytes does not come back: %v", i, len(src), err)
 		}
 		if noise && acceleration <= 6 && len(src) > 2000 {
 			if c := EncodeLZ4Block(again, src, acceleration); n == 0 || n > c+c/8 {
-				t.Errorf("%d bytes of noise become %d at acceleration %d, expected at most 9/8 of %d", len(src), n, acceleration, c)
+				t.Errorf("%d bytes of noise become %d at acceleration %d, expected at most "+
+					"9/8 of %d", len(src), n, acceleration, c)
 			}
 		}
 		EncodeLZ4Stream(again, again[:r.IntN(len(again))], acceleration)
-		if k := EncodeLZ4Stream(again, src, acceleration); k != n || !bytes.Equal(again[:k], got[:n]) {
+		if k := EncodeLZ4Stream(again, src, acceleration); k != n ||
+			!bytes.Equal(again[:k], got[:n]) {
 			t.Errorf("content %d becomes %d bytes, and %d later", i, n, k)
 		}
 		tight := again[:r.IntN(len(src)+1)]
-		if k := EncodeLZ4Stream(tight, src, acceleration); k > len(tight) || k > 0 && !bytes.Equal(tight[:k], got[:n]) {
+		if k := EncodeLZ4Stream(tight, src, acceleration); k > len(tight) || k > 0 &&
+			!bytes.Equal(tight[:k], got[:n]) {
 			t.Errorf("content %d: %d bytes in a buffer of %d", i, k, len(tight))
 		}
 	}
@@ -115,8 +123,10 @@ func FuzzLZ4Stream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, acceleration uint8, room uint16, content []byte) {
 		dst, back := make([]byte, room), make([]byte, len(content))
 		n := EncodeLZ4Stream(dst, content, int(acceleration%20))
-		if k, err := lz4.UncompressBlock(dst[:n], back); n > 0 && (err != nil || !bytes.Equal(back[:k], content)) {
-			t.Errorf("%d bytes at acceleration %d do not come back: %v", len(content), acceleration%20, err)
+		if k, err := lz4.UncompressBlock(dst[:n], back); n > 0 &&
+			(err != nil || !bytes.Equal(back[:k], content)) {
+			t.Errorf("%d bytes at acceleration %d do not come back: %v", len(content),
+				acceleration%20, err)
 		}
 	})
 }

@@ -26,17 +26,20 @@ const (
 type LZMA struct {
 	Format  int          // LZMAAuto, LZMAXZ, LZMAAlone or LZMARaw
 	Filters []LZMAFilter // in the order of encoding; decoding uses them for LZMARaw only
-	Check   int          // what LZMAXZ is encoded with: 0 nothing, 1 CRC-32, 4 CRC-64, 10 SHA-256; -1 means CRC-64
-	Dict    int          // bytes of the dictionary where Filters is empty; 0 means that of preset 6
+	// what LZMAXZ is encoded with: 0 nothing, 1 CRC-32, 4 CRC-64, 10 SHA-256; -1 means CRC-64
+	Check int
+	Dict  int // bytes of the dictionary where Filters is empty; 0 means that of preset 6
 }
 
 // LZMAFilter is one filter of an LZMA object. Decoding needs no dictionary's size: the destination
 // is the dictionary.
 type LZMAFilter struct {
-	ID   int64 // FilterDelta, FilterLZMA1 or FilterLZMA2
-	Dist int   // FilterDelta: bytes between a byte and the one that was subtracted from it; 0 means 1
+	ID int64 // FilterDelta, FilterLZMA1 or FilterLZMA2
+	// FilterDelta: bytes between a byte and the one that was subtracted from it; 0 means 1
+	Dist int
 
-	Dict int // FilterLZMA1, FilterLZMA2: bytes of the dictionary to encode with; 0 means that of preset 6
+	// FilterLZMA1, FilterLZMA2: bytes of the dictionary to encode with; 0 means that of preset 6
+	Dict int
 
 	// FilterLZMA1: literal context bits, literal position bits, position bits. nil means the usual
 	// 3, 0, 2.
@@ -88,7 +91,8 @@ func decodeAlone(d *lzmaDecoder) (int, error) {
 		return d.out, err
 	}
 	if size > uint64(len(d.dst)) {
-		return 0, fmt.Errorf("%w: object decodes to %d bytes, expected at most %d", ErrTooLarge, size, len(d.dst))
+		return 0, fmt.Errorf("%w: object decodes to %d bytes, expected at most %d", ErrTooLarge,
+			size, len(d.dst))
 	}
 	err := d.stream(int(size), false)
 	return d.out, err

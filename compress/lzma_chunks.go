@@ -33,8 +33,10 @@ func (d *lzmaDecoder) chunks() error {
 		if control >= lzmaNewProps {
 			needProps = false
 		}
-		if needDict || control >= lzmaChunk && needProps || control > storedChunk && control < lzmaChunk {
-			return corrupt("LZMA2 control byte %#02x, where dictionary needed is %t, properties %t", control, needDict, needProps)
+		if needDict || control >= lzmaChunk && needProps || control > storedChunk &&
+			control < lzmaChunk {
+			return corrupt("LZMA2 control byte %#02x, where dictionary needed is %t, properties %t",
+				control, needDict, needProps)
 		}
 		var err error
 		if control < lzmaChunk {
@@ -56,7 +58,8 @@ func (d *lzmaDecoder) stored() error {
 	n := int(binary.BigEndian.Uint16(d.src[d.pos:])) + 1
 	d.pos += 2
 	if len(d.src)-d.pos < n {
-		return corrupt("LZMA2 ends with %d bytes of a stored chunk, expected %d", len(d.src)-d.pos, n)
+		return corrupt("LZMA2 ends with %d bytes of a stored chunk, expected %d", len(d.src)-d.pos,
+			n)
 	}
 	if len(d.dst)-d.out < n {
 		return tooLarge("lzma", len(d.dst))
@@ -106,7 +109,8 @@ func (d *lzmaDecoder) chunk(packed, size int) error {
 		return err
 	}
 	if ended || !d.finished() || d.pos != d.end {
-		return corrupt("LZMA2 chunk decodes to %d bytes from %d of %d, expected %d from all", size-limit+d.out, packed-d.end+d.pos, packed, size)
+		return corrupt("LZMA2 chunk decodes to %d bytes from %d of %d, expected %d from all",
+			size-limit+d.out, packed-d.end+d.pos, packed, size)
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ func (d *lzmaDecoder) open(dst, src []byte) {
 func (d *lzmaDecoder) setProperties(b byte) error {
 	lc, lp, pb := uint(b%9), uint(b/9%5), uint(b/45)
 	if pb > 4 || lc+lp > 4 {
-		return corrupt("properties %#02x: lc, lp, pb = %d, %d, %d, expected lc+lp and pb up to 4", b, lc, lp, pb)
+		return corrupt("properties %#02x: lc, lp, pb = %d, %d, %d, expected lc+lp and pb up to 4",
+			b, lc, lp, pb)
 	}
 	d.lc, d.lp, d.pb = lc, lp, pb
 	d.reset()
@@ -70,7 +71,8 @@ func (d *lzmaDecoder) reset() {
 		fill(p.isMatch[i][:])
 		fill(p.isRep0Long[i][:])
 	}
-	for _, a := range [][]uint16{p.isRep[:], p.isRep0[:], p.isRep1[:], p.isRep2[:], p.special[:], p.align[:]} {
+	for _, a := range [][]uint16{p.isRep[:], p.isRep0[:], p.isRep1[:], p.isRep2[:], p.special[:],
+		p.align[:]} {
 		fill(a)
 	}
 	for i := range p.slot {
@@ -108,7 +110,8 @@ func (d *lzmaDecoder) stream(limit int, marked bool) error {
 	if err != nil {
 		return err
 	}
-	if d.out == limit && !ended && (marked || !d.finished()) { // a stream of known size may have an end mark, too
+	// a stream of known size may have an end mark, too
+	if d.out == limit && !ended && (marked || !d.finished()) {
 		if ended, err = d.symbol(limit); err != nil {
 			return err
 		}
@@ -235,7 +238,8 @@ func (d *lzmaDecoder) copyMatch(length, limit int) error {
 		}
 		return corrupt("a match of %d bytes where %d are missing", length, limit-d.out)
 	}
-	for from := d.out - dist; length > 0; { // overlapping matches repeat: each copy doubles what can be copied next
+	// overlapping matches repeat: each copy doubles what can be copied next
+	for from := d.out - dist; length > 0; {
 		n := copy(d.dst[d.out:d.out+length], d.dst[from:d.out])
 		d.out += n
 		length -= n

@@ -102,7 +102,8 @@ func (f LZMAFilter) encodeAlone(dst, src []byte, skip int) ([]byte, error) {
 		return dst, unsupported("filter %#x, expected LZMA1", f.ID)
 	}
 	out := &appender{b: dst}
-	w, err := lzma.WriterConfig{Properties: f.properties(), DictCap: dictFor(f.dict(), len(src)), EOSMarker: true}.NewWriter(out)
+	w, err := lzma.WriterConfig{Properties: f.properties(), DictCap: dictFor(f.dict(), len(src)),
+		EOSMarker: true}.NewWriter(out)
 	if err == nil {
 		err = writeAll(w, src)
 	}

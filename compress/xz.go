@@ -52,7 +52,8 @@ func decodeXZ(d *lzmaDecoder) (int, error) {
 func decodeXZStream(d *lzmaDecoder) error {
 	head := d.src[d.pos:]
 	if len(head) < xzHeaderLen || string(head[:6]) != xzMagic {
-		return corrupt("xz stream starts with % x, expected a header of 12 bytes that starts with % x", head[:min(len(head), 6)], xzMagic)
+		return corrupt("xz stream starts with % x, expected a header of 12 bytes that starts "+
+			"with % x", head[:min(len(head), 6)], xzMagic)
 	}
 	flags := head[6:8]
 	if err := checkCRC32("xz stream header", flags, head[8:]); err != nil {
@@ -103,7 +104,8 @@ func decodeXZBlock(d *lzmaDecoder, check int) (xzRecord, error) {
 	}
 	n := xzCheckLen(check)
 	if len(d.src)-d.pos < n {
-		return xzRecord{}, corrupt("xz block ends with %d bytes of its check, expected %d", len(d.src)-d.pos, n)
+		return xzRecord{}, corrupt("xz block ends with %d bytes of its check, expected %d",
+			len(d.src)-d.pos, n)
 	}
 	if err := verifyXZ(check, decoded, d.src[d.pos:d.pos+n]); err != nil {
 		return xzRecord{}, err
@@ -175,7 +177,8 @@ func checkXZEnd(d *lzmaDecoder, records []xzRecord, flags []byte) error {
 		packed, err1 := d.varint()
 		size, err2 := d.varint()
 		if found := (xzRecord{packed, size}); err1 != nil || err2 != nil || found != want {
-			return corrupt("xz index says a block has %d bytes of %d, expected %d of %d", size, packed, want.size, want.packed)
+			return corrupt("xz index says a block has %d bytes of %d, expected %d of %d", size,
+				packed, want.size, want.packed)
 		}
 	}
 	if err := skipXZPadding(d, begin); err != nil {
@@ -187,14 +190,16 @@ func checkXZEnd(d *lzmaDecoder, records []xzRecord, flags []byte) error {
 	d.pos += 4
 	footer := d.src[d.pos:]
 	if len(footer) < xzFooterLen || string(footer[10:12]) != xzFooterMagic {
-		return corrupt("xz stream ends with % x, expected a footer of 12 bytes that ends with YZ", footer[:min(len(footer), xzFooterLen)])
+		return corrupt("xz stream ends with % x, expected a footer of 12 bytes that ends with YZ",
+			footer[:min(len(footer), xzFooterLen)])
 	}
 	if err := checkCRC32("xz footer", footer[4:10], footer); err != nil {
 		return err
 	}
 	size := (int64(binary.LittleEndian.Uint32(footer[4:])) + 1) * 4
 	if size != int64(d.pos-begin) || !bytes.Equal(footer[8:10], flags) {
-		return corrupt("xz footer says index of %d bytes and flags % x, expected %d and % x", size, footer[8:10], d.pos-begin, flags)
+		return corrupt("xz footer says index of %d bytes and flags % x, expected %d and % x", size,
+			footer[8:10], d.pos-begin, flags)
 	}
 	d.pos += xzFooterLen
 	return nil

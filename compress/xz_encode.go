@@ -59,7 +59,8 @@ func (l LZMA) appendBlockHeader(dst []byte, dict int) []byte {
 	start := len(dst)
 	dst = append(dst, 0, byte(len(l.Filters)-1))
 	for _, f := range l.Filters[:len(l.Filters)-1] {
-		dst = append(binary.AppendUvarint(dst, uint64(f.ID)), 1, byte(max(f.Dist, 1)-1)) // delta: filtered has refused all others
+		// delta: filtered has refused all others
+		dst = append(binary.AppendUvarint(dst, uint64(f.ID)), 1, byte(max(f.Dist, 1)-1))
 	}
 	code := byte(0)
 	for (2|int(code&1))<<(code/2+11) < dict {
@@ -67,7 +68,8 @@ func (l LZMA) appendBlockHeader(dst []byte, dict int) []byte {
 	}
 	dst = append(binary.AppendUvarint(dst, uint64(FilterLZMA2)), 1, code)
 	dst = padTo4(dst, start)
-	dst[start] = byte((len(dst) - start) / 4) // its length in fours, less one: the checksum is still to come
+	// its length in fours, less one: the checksum is still to come
+	dst[start] = byte((len(dst) - start) / 4)
 	return appendCRC32(dst, dst[start:])
 }
 

@@ -19,7 +19,8 @@ func (Zlib) Decode(dst, src []byte) (int, error) {
 	}
 	header := binary.BigEndian.Uint16(src)
 	if src[0]&15 != 8 || src[0]>>4 > 7 || header%31 != 0 {
-		return 0, corrupt("zlib header %#04x, expected deflate with a window of at most 32 KiB and a multiple of 31", header)
+		return 0, corrupt("zlib header %#04x, expected deflate with a window of at most 32 KiB "+
+			"and a multiple of 31", header)
 	}
 	if src[1]&0x20 != 0 {
 		return 0, unsupported("zlib stream with a preset dictionary")
@@ -30,7 +31,8 @@ func (Zlib) Decode(dst, src []byte) (int, error) {
 	}
 	trailer := src[2+used:]
 	if len(trailer) < 4 {
-		return n, corrupt("zlib stream ends with %d bytes of its checksum, expected 4", len(trailer))
+		return n, corrupt("zlib stream ends with %d bytes of its checksum, expected 4",
+			len(trailer))
 	}
 	if want, got := binary.BigEndian.Uint32(trailer), adler32(dst[:n]); got != want {
 		return n, corrupt("zlib stream's Adler-32 is %#08x, expected %#08x", got, want)

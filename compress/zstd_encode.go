@@ -46,15 +46,18 @@ func (z Zstd) level() int {
 // zstdWindows are how far matches may reach: about what zstd takes. An encoder holds twice that for
 // as long as it lives.
 var zstdWindows = [...]int{
-	zstd.SpeedFastest: 512 << 10, zstd.SpeedDefault: 1 << 20, zstd.SpeedBetterCompression: 2 << 20, zstd.SpeedBestCompression: 4 << 20,
+	zstd.SpeedFastest: 512 << 10, zstd.SpeedDefault: 1 << 20, zstd.SpeedBetterCompression: 2 << 20,
+	zstd.SpeedBestCompression: 4 << 20,
 }
 
 // newZstdEncoder sets an encoder up. Literals are always entropy-coded: numbers have few matches,
 // but far from even bytes.
 func newZstdEncoder(kind zstdKind) (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil,
-		zstd.WithEncoderLevel(kind.level), zstd.WithEncoderCRC(kind.checksum), zstd.WithEncoderConcurrency(1),
-		zstd.WithAllLitEntropyCompression(true), zstd.WithZeroFrames(true), zstd.WithWindowSize(zstdWindows[kind.level]))
+		zstd.WithEncoderLevel(kind.level), zstd.WithEncoderCRC(kind.checksum),
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithAllLitEntropyCompression(true), zstd.WithZeroFrames(true),
+		zstd.WithWindowSize(zstdWindows[kind.level]))
 }
 
 func oneIf(b bool) int {

@@ -161,7 +161,8 @@ func decodePartially(encoded []byte) ([]byte, error) {
 // checkRanges decodes stretches of block i and compares them with the block.
 func checkRanges(x *Index, block, src []byte, i int) error {
 	size := len(block)
-	for _, r := range [][2]int{{0, size / 3}, {size / 2, size/2 + 1}, {size / 5, size - size/7}, {size - 1, size}} {
+	for _, r := range [][2]int{{0, size / 3}, {size / 2, size/2 + 1}, {size / 5, size - size/7},
+		{size - 1, size}} {
 		got := make([]byte, r[1]-r[0])
 		if err := x.DecodeRange(got, src, i, int64(r[0])); err != nil {
 			return err
@@ -188,7 +189,8 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: into too many bytes: %d, %v", v.name, n, err)
 		}
 		cut := v.encoded[:len(v.encoded)-1]
-		if _, err := Decode(large, cut); !errors.Is(err, compress.ErrCorrupt) || !strings.Contains(err.Error(), "truncated") {
+		if _, err := Decode(large, cut); !errors.Is(err, compress.ErrCorrupt) ||
+			!strings.Contains(err.Error(), "truncated") {
 			t.Errorf("%s: truncated: %v, expected ErrCorrupt", v.name, err)
 		}
 		longer := append(bytes.Clone(v.encoded), 1, 2, 3)
@@ -288,7 +290,8 @@ func TestSplitsUneven(t *testing.T) {
 	b := []byte{2, 1, 1 << 5, 3, 0, 4, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0}
 	b = append(b, noise(1100)...)
 	binary.LittleEndian.PutUint32(b[12:], uint32(len(b)))
-	if _, err := Decode(make([]byte, 1024), b); err == nil || !strings.Contains(err.Error(), "multiple of its 3 streams") {
+	if _, err := Decode(make([]byte, 1024), b); err == nil ||
+		!strings.Contains(err.Error(), "multiple of its 3 streams") {
 		t.Error(err)
 	}
 }
@@ -312,7 +315,8 @@ func TestDecodeRangeMisuse(t *testing.T) {
 	src, dst := v.encoded[off:off+n], make([]byte, x.BlockLen(1))
 	for _, err := range []error{
 		x.DecodeRange(dst, src, -1, 0), x.DecodeRange(dst, src, x.Blocks(), 0),
-		x.DecodeRange(dst, src, 1, 1), x.DecodeRange(dst, src, 1, -1), x.DecodeRange(dst, src[1:], 1, 0),
+		x.DecodeRange(dst, src, 1, 1), x.DecodeRange(dst, src, 1, -1),
+		x.DecodeRange(dst, src[1:], 1, 0),
 	} {
 		if !errors.Is(err, compress.ErrCorrupt) {
 			t.Errorf("%v, expected ErrCorrupt", err)
@@ -366,7 +370,8 @@ func TestCBloscCompat(t *testing.T) {
 
 // TestNumcodecsFixture decodes numcodecs' golden files: 13 arrays by 13 codecs.
 func TestNumcodecsFixture(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(corpora(t), "numcodecs/fixture/blosc/codec.*/encoded.*.dat"))
+	files, _ := filepath.Glob(filepath.Join(corpora(t),
+		"numcodecs/fixture/blosc/codec.*/encoded.*.dat"))
 	if len(files) != 169 {
 		t.Fatalf("%d files, expected 169", len(files))
 	}

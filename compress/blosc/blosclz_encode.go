@@ -11,8 +11,9 @@ const (
 	maxLiterals = 32                   // of one instruction
 	maxDistance = nearDistance + 65536 // of a copy
 	minMatch    = 4                    // bytes that are worth a copy
-	minFarMatch = 6                    // the same of copies that have four bytes for their distance and length
-	tailLength  = 12                   // bytes at the end that no copy begins in
+	// the same of copies that have four bytes for their distance and length
+	minFarMatch = 6
+	tailLength  = 12 // bytes at the end that no copy begins in
 	lzTableBits = 14
 )
 
@@ -56,7 +57,8 @@ func encodeBloscLZ(dst, src []byte, level int) int {
 		i += n
 		anchor = i
 		if i < limit {
-			table[binary.LittleEndian.Uint32(src[i-2:])*2654435761>>(32-lzTableBits)] = uint32(i - 2)
+			table[binary.LittleEndian.Uint32(src[i-2:])*2654435761>>(32-lzTableBits)] =
+				uint32(i - 2)
 		}
 	}
 	if !w.literals(src[anchor:]) {
@@ -69,7 +71,8 @@ func encodeBloscLZ(dst, src []byte, level int) int {
 func sameBytes(a, b []byte) int {
 	n := 0
 	for n+8 <= len(b) {
-		if diff := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); diff != 0 {
+		if diff := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(
+			b[n:]); diff != 0 {
 			return n + bits.TrailingZeros64(diff)/8
 		}
 		n += 8

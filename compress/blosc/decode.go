@@ -30,7 +30,8 @@ func Decode(dst, src []byte) (int, error) {
 		return 0, err
 	}
 	if h.Size > int64(len(dst)) {
-		return 0, fmt.Errorf("blosc: %w: content of %d bytes, expected at most %d", compress.ErrTooLarge, h.Size, len(dst))
+		return 0, fmt.Errorf("blosc: %w: content of %d bytes, expected at most %d",
+			compress.ErrTooLarge, h.Size, len(dst))
 	}
 	src = src[:h.Encoded]
 	if h.stored() {
@@ -106,12 +107,14 @@ func (h Header) decodeStreams(dst, src []byte) error {
 	}
 	for k := range splits {
 		if len(src) < 4 {
-			return fmt.Errorf("%d bytes left for stream %d of %d, expected at least 4", len(src), k, splits)
+			return fmt.Errorf("%d bytes left for stream %d of %d, expected at least 4", len(src), k,
+				splits)
 		}
 		n := int64(int32(binary.LittleEndian.Uint32(src)))
 		src = src[4:]
 		if n < 0 || n > int64(len(src)) {
-			return fmt.Errorf("stream %d of %d has %d bytes, expected 0 to %d", k, splits, n, len(src))
+			return fmt.Errorf("stream %d of %d has %d bytes, expected 0 to %d", k, splits, n,
+				len(src))
 		}
 		if err := h.decodeStream(dst[k*size:(k+1)*size], src[:n]); err != nil {
 			return fmt.Errorf("stream %d of %d: %w", k, splits, err)

@@ -23,7 +23,8 @@ const (
 )
 
 // codecOf is each compressor's number in the header: that of what decodes it.
-var codecOf = [...]byte{BloscLZ: codecBloscLZ, LZ4: codecLZ4, LZ4HC: codecLZ4, Snappy: codecSnappy, Zlib: codecZlib, Zstd: codecZstd}
+var codecOf = [...]byte{BloscLZ: codecBloscLZ, LZ4: codecLZ4, LZ4HC: codecLZ4, Snappy: codecSnappy,
+	Zlib: codecZlib, Zstd: codecZstd}
 
 // Shuffle is what is done to a block before it is compressed; the numbers are those of numcodecs.
 type Shuffle int8
@@ -54,7 +55,8 @@ const minSize = 128
 // Encode implements compress.Encoder.
 func (e Encoder) Encode(dst, src []byte) ([]byte, error) {
 	if len(src) > maxSize {
-		return dst, fmt.Errorf("blosc: %w: content of %d bytes, expected at most %d", compress.ErrTooLarge, len(src), maxSize)
+		return dst, fmt.Errorf("blosc: %w: content of %d bytes, expected at most %d",
+			compress.ErrTooLarge, len(src), maxSize)
 	}
 	b := e.plan(len(src))
 	start := len(dst)

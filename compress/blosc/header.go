@@ -26,8 +26,9 @@ const maxSize = math.MaxInt32 - HeaderLen
 
 // Flags of the header; the three highest bits are the inner codec.
 const (
-	flagShuffle    = 0x01
-	flagStored     = 0x02 // the content follows the header as it is: not shuffled either, whatever other flags say
+	flagShuffle = 0x01
+	// the content follows the header as it is: not shuffled either, whatever other flags say
+	flagStored     = 0x02
 	flagBitShuffle = 0x04
 	flagReserved   = 0x08
 	flagNoSplit    = 0x10 // each block is one stream
@@ -67,7 +68,8 @@ type Header struct {
 // corrupt.
 func ParseHeader(b []byte, size int64) (Header, error) {
 	if len(b) < HeaderLen || size < HeaderLen {
-		return Header{}, corrupt("object of %d bytes, expected a header of %d", min(int64(len(b)), size), HeaderLen)
+		return Header{}, corrupt("object of %d bytes, expected a header of %d",
+			min(int64(len(b)), size), HeaderLen)
 	}
 	if b[0] != formatVersion {
 		return Header{}, corrupt("format version %d, expected %d", b[0], formatVersion)
@@ -92,7 +94,8 @@ func ParseHeader(b []byte, size int64) (Header, error) {
 func (h Header) check(size int64) error {
 	switch {
 	case h.flags&flagReserved != 0:
-		return corrupt("flags %#02x, expected the reserved bit %#02x to be 0", h.flags, flagReserved)
+		return corrupt("flags %#02x, expected the reserved bit %#02x to be 0", h.flags,
+			flagReserved)
 	case h.codec() >= codecs:
 		return corrupt("inner codec %d, expected at most %d", h.codec(), codecs-1)
 	case h.TypeSize == 0:
@@ -102,18 +105,21 @@ func (h Header) check(size int64) error {
 	case h.Encoded < HeaderLen:
 		return corrupt("buffer of %d bytes, expected at least %d", h.Encoded, HeaderLen)
 	case h.Encoded > size:
-		return corrupt("truncated: object of %d bytes, expected %d as its header says", size, h.Encoded)
+		return corrupt("truncated: object of %d bytes, expected %d as its header says", size,
+			h.Encoded)
 	case h.Size == 0:
 		return nil
 	case h.stored():
 		if h.Encoded != HeaderLen+h.Size {
-			return corrupt("buffer of %d bytes, expected %d to store %d", h.Encoded, HeaderLen+h.Size, h.Size)
+			return corrupt("buffer of %d bytes, expected %d to store %d", h.Encoded,
+				HeaderLen+h.Size, h.Size)
 		}
 		return nil
 	case h.BlockSize == 0 || h.BlockSize > h.Size:
 		return corrupt("blocks of %d bytes, expected 1 to %d", h.BlockSize, h.Size)
 	case h.IndexLen() > h.Encoded:
-		return corrupt("buffer of %d bytes, expected at least %d for the offsets of %d blocks", h.Encoded, h.IndexLen(), h.blocks())
+		return corrupt("buffer of %d bytes, expected at least %d for the offsets of %d blocks",
+			h.Encoded, h.IndexLen(), h.blocks())
 	}
 	return nil
 }

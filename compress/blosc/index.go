@@ -37,7 +37,8 @@ func (x *Index) load(h Header, b []byte) error {
 	for i := range x.starts {
 		start := binary.LittleEndian.Uint32(b[HeaderLen+4*i:])
 		if int64(start) < h.IndexLen() || int64(start) >= h.Encoded {
-			return corrupt("block %d at offset %d, expected %d to %d", i, start, h.IndexLen(), h.Encoded-1)
+			return corrupt("block %d at offset %d, expected %d to %d", i, start, h.IndexLen(),
+				h.Encoded-1)
 		}
 		ascending = ascending && (i == 0 || x.starts[i-1] < start)
 		x.starts[i] = start
@@ -87,7 +88,8 @@ func (x *Index) DecodeRange(dst, src []byte, i int, off int64) error {
 	}
 	size := x.BlockLen(i)
 	if off < 0 || off+int64(len(dst)) > size {
-		return corrupt("bytes %d to %d of block %d wanted, expected at most %d", off, off+int64(len(dst)), i, size)
+		return corrupt("bytes %d to %d of block %d wanted, expected at most %d", off,
+			off+int64(len(dst)), i, size)
 	}
 	if _, want := x.Range(i); int64(len(src)) < want {
 		return corrupt("truncated: %d bytes of block %d, expected %d", len(src), i, want)

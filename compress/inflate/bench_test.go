@@ -21,7 +21,8 @@ func benchInputs(b *testing.B, run func(b *testing.B, src []byte, size int)) {
 	inputs := []struct {
 		name string
 		data []byte
-	}{{"field2M", field(1 << 20)}, {"field16K", field(8 << 10)}, {"text", samples()["text"]}, {"steps", steps}}
+	}{{"field2M", field(1 << 20)}, {"field16K", field(8 << 10)}, {"text", samples()["text"]},
+		{"steps", steps}}
 	for _, in := range inputs {
 		src := deflate(b, in.data, 6)
 		b.Run(in.name, func(b *testing.B) {

@@ -14,7 +14,8 @@ func (s *stream) readTables(t *tables) error {
 	}
 	lits, dists, pres := int(s.take(5))+257, int(s.take(5))+1, int(s.take(4))+4
 	if lits > 286 || dists > 30 {
-		return s.corrupt(fmt.Sprintf("%d literal/length and %d distance codes, expected at most 286 and 30", lits, dists))
+		return s.corrupt(fmt.Sprintf("%d literal/length and %d distance codes, expected at most "+
+			"286 and 30", lits, dists))
 	}
 	if err := s.readPrecode(t, pres); err != nil {
 		return err
@@ -75,7 +76,8 @@ func (s *stream) readLengths(t *tables, n int) error {
 			return err
 		}
 		if repeat > n-i {
-			return s.corrupt(fmt.Sprintf("a code length repeated %d times where %d are missing", repeat, n-i))
+			return s.corrupt(fmt.Sprintf("a code length repeated %d times where %d are missing",
+				repeat, n-i))
 		}
 		for end := i + repeat; i < end; i++ {
 			t.lens[i] = value

@@ -56,7 +56,8 @@ func (s *stream) fast(lit *litTable, dist *distTable) (done bool) {
 					nbits -= uint64(e)
 					*(*uint16)(unsafe.Add(dst, out)) = uint16(e >> baseShift)
 					out += int(e >> countShift)
-					e = lit[bits&(1<<litBits-1)] // at least 56-33 bits are left, so this is the next turn's entry
+					// at least 56-33 bits are left, so this is the next turn's entry
+					e = lit[bits&(1<<litBits-1)]
 					bits |= *(*uint64)(unsafe.Add(src, pos)) << (nbits & 63)
 					pos += int(^nbits >> 3 & 7)
 					nbits |= 56
@@ -101,7 +102,8 @@ func (s *stream) fast(lit *litTable, dist *distTable) (done bool) {
 		}
 		length := int(e>>lengthShift&lengthMask) + int(bits&(1<<(e&63)-1)>>(e>>codeShift&codeMask))
 		after := bits >> (e & 63)
-		distance := int(d>>baseShift&distanceMask) + int(after&(1<<(d&63)-1)>>(d>>codeShift&codeMask))
+		distance := int(d>>baseShift&distanceMask) +
+			int(after&(1<<(d&63)-1)>>(d>>codeShift&codeMask))
 		before := out + int(e>>firstShift&1)
 		if distance > before {
 			break
@@ -136,7 +138,8 @@ func (s *stream) fast(lit *litTable, dist *distTable) (done bool) {
 // A word times spread[d] repeats its low d bytes through the whole word. step[d] is the largest
 // multiple of d up to 8: what a word of that pattern may be moved on by without losing its phase.
 var (
-	spread = [8]uint64{1: 0x0101010101010101, 2: 0x0001000100010001, 3: 0x0001000001000001, 4: 0x0000000100000001,
+	spread = [8]uint64{1: 0x0101010101010101, 2: 0x0001000100010001, 3: 0x0001000001000001,
+		4: 0x0000000100000001,
 		5: 0x0000010000000001, 6: 0x0001000000000001, 7: 0x0100000000000001}
 	step = [8]int{1: 8, 2: 8, 3: 6, 4: 8, 5: 5, 6: 6, 7: 7}
 )

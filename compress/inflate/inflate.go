@@ -21,9 +21,11 @@ var ErrTooLarge = errors.New("output exceeds its limit")
 
 // stream is the state of one decoding: where we are in the input, and in the output.
 type stream struct {
-	src   []byte
-	pos   int    // next byte of src to load into bits
-	bits  uint64 // loaded bits, the next one lowest; above nbits may stand true bits of src that are not counted yet
+	src []byte
+	pos int // next byte of src to load into bits
+	// loaded bits, the next one lowest; above nbits may stand true bits of src that are not counted
+	// yet
+	bits  uint64
 	nbits uint64 // how many of bits are counted as loaded
 	dst   []byte
 	out   int // bytes of dst written
@@ -114,7 +116,8 @@ func (s *stream) stored() error {
 	}
 	n := int(binary.LittleEndian.Uint16(s.src[s.pos:]))
 	if inverse := int(binary.LittleEndian.Uint16(s.src[s.pos+2:])); inverse != n^0xffff {
-		return s.corrupt(fmt.Sprintf("stored length %#04x with complement %#04x, expected %#04x", n, inverse, n^0xffff))
+		return s.corrupt(fmt.Sprintf("stored length %#04x with complement %#04x, expected %#04x", n,
+			inverse, n^0xffff))
 	}
 	s.pos += 4
 	if len(s.src)-s.pos < n {
@@ -142,7 +145,9 @@ func (s *stream) codes(lit *litTable, dist *distTable) error {
 // of src or dst.
 func (s *stream) careful(lit *litTable, dist *distTable) error {
 	for {
-		s.refill() // 56 bits or all there are: enough for a length and a distance with their extra bits, 48 bits at most
+		// 56 bits or all there are: enough for a length and a distance with their extra bits, 48
+		// bits at most
+		s.refill()
 		e := lit.lookup(s.bits)
 		if uint64(e&totalBits) > s.nbits {
 			return s.truncated()
@@ -248,15 +253,18 @@ func (s *stream) take(n uint64) uint64 {
 func (s *stream) used() int { return s.pos - int(s.nbits>>3) }
 
 func (s *stream) corrupt(what string) error {
-	return fmt.Errorf("%w: deflate stream holds %s, near byte %d of %d", ErrCorrupt, what, s.used(), len(s.src))
+	return fmt.Errorf("%w: deflate stream holds %s, near byte %d of %d", ErrCorrupt, what, s.used(),
+		len(s.src))
 }
 
 func (s *stream) truncated() error {
-	return fmt.Errorf("%w: deflate stream ends after %d bytes, expected an end-of-block code of its last block", ErrCorrupt, len(s.src))
+	return fmt.Errorf("%w: deflate stream ends after %d bytes, expected an end-of-block code of "+
+		"its last block", ErrCorrupt, len(s.src))
 }
 
 func (s *stream) tooFar(distance int) error {
-	return s.corrupt(fmt.Sprintf("a match %d bytes back where only %d were decoded", distance, s.out))
+	return s.corrupt(fmt.Sprintf("a match %d bytes back where only %d were decoded", distance,
+		s.out))
 }
 
 func (s *stream) tooLarge() error {

@@ -70,7 +70,8 @@ func TestRoundTrip(t *testing.T) {
 			dst := make([]byte, len(data))
 			n, used, err := inflate.Decode(dst, garbage)
 			if err != nil || n != len(data) || used != len(src) || !bytes.Equal(dst, data) {
-				t.Errorf("%s at level %d: Decode = %d, %d, %v; expected %d, %d, nil and the same bytes", name, level, n, used, err, len(data), len(src))
+				t.Errorf("%s at level %d: Decode = %d, %d, %v; expected %d, %d, nil and the "+
+					"same bytes", name, level, n, used, err, len(data), len(src))
 			}
 		}
 	}
@@ -86,7 +87,8 @@ func TestLimit(t *testing.T) {
 			dst := make([]byte, len(data)+64)
 			_, _, err := inflate.Decode(dst[:len(data)-1], deflate(t, data, level))
 			if !errors.Is(err, inflate.ErrTooLarge) {
-				t.Errorf("%s at level %d, one byte short: %v, expected ErrTooLarge", name, level, err)
+				t.Errorf("%s at level %d, one byte short: %v, expected ErrTooLarge", name, level,
+					err)
 			}
 			if !bytes.Equal(dst[len(data)-1:], make([]byte, 65)) {
 				t.Errorf("%s at level %d: bytes behind the destination were written", name, level)
@@ -103,7 +105,8 @@ func TestTruncated(t *testing.T) {
 		dst := make([]byte, len(data))
 		for n := range src {
 			if _, _, err := inflate.Decode(dst, src[:n:n]); !errors.Is(err, inflate.ErrCorrupt) {
-				t.Fatalf("level %d, %d of %d bytes: %v, expected ErrCorrupt", level, n, len(src), err)
+				t.Fatalf("level %d, %d of %d bytes: %v, expected ErrCorrupt", level, n, len(src),
+					err)
 			}
 		}
 	}
@@ -138,7 +141,8 @@ func (w *bitWriter) code(v, n uint) *bitWriter {
 // dynamic starts a final dynamic block whose 257+nlit and 1+ndist code lengths are those given.
 // Lengths are written with a complete code of 16 symbols of 4 bits each: the lengths themselves.
 func dynamic(lits, dists []uint) *bitWriter {
-	w := new(bitWriter).bits(1, 1).bits(2, 2).bits(uint(len(lits)-257), 5).bits(uint(len(dists)-1), 5).bits(15, 4)
+	w := new(bitWriter).bits(1, 1).bits(2, 2).bits(uint(len(lits)-257), 5).bits(uint(len(dists)-1),
+		5).bits(15, 4)
 	for range 3 {
 		w.bits(0, 3) // symbols 16 to 18
 	}
@@ -172,30 +176,49 @@ func TestCodes(t *testing.T) {
 		w    *bitWriter
 		want string // "" for ErrCorrupt
 	}{
-		{"complete codes", dynamic(lengths(1, ab), []uint{1, 1}).code(0, 1).code(3, 2).code(0, 1).code(2, 2), "aaaa"},
-		{"one distance code of one bit", dynamic(lengths(1, ab), []uint{1}).code(0, 1).code(3, 2).code(0, 1).code(2, 2), "aaaa"},
-		{"one distance code, its other bit used", dynamic(lengths(1, ab), []uint{1}).code(0, 1).code(3, 2).code(1, 1).code(2, 2), ""},
-		{"one distance code of two bits", dynamic(lengths(1, ab), []uint{2}).code(0, 1).code(2, 2), ""},
-		{"no distance code, none used", dynamic(lengths(1, ab), []uint{0}).code(0, 1).code(2, 2), "a"},
-		{"no distance code, one used", dynamic(lengths(1, ab), []uint{0}).code(0, 1).code(3, 2).code(0, 1).code(2, 2), ""},
-		{"over-subscribed distances", dynamic(lengths(1, ab), []uint{1, 1, 1}).code(0, 1).code(2, 2), ""},
+		{"complete codes", dynamic(lengths(1, ab), []uint{1, 1}).code(0, 1).code(3, 2).code(0,
+			1).code(2, 2), "aaaa"},
+		{"one distance code of one bit", dynamic(lengths(1, ab), []uint{1}).code(0, 1).code(3,
+			2).code(0, 1).code(2, 2), "aaaa"},
+		{"one distance code, its other bit used",
+			dynamic(lengths(1, ab), []uint{1}).code(0, 1).code(3, 2).code(1, 1).code(2, 2), ""},
+		{"one distance code of two bits", dynamic(lengths(1, ab), []uint{2}).code(0, 1).code(2, 2),
+			""},
+		{"no distance code, none used", dynamic(lengths(1, ab), []uint{0}).code(0, 1).code(2, 2),
+			"a"},
+		{"no distance code, one used", dynamic(lengths(1, ab), []uint{0}).code(0, 1).code(3,
+			2).code(0, 1).code(2, 2), ""},
+		{"over-subscribed distances", dynamic(lengths(1, ab), []uint{1, 1, 1}).code(0, 1).code(2,
+			2), ""},
 		{"incomplete distances", dynamic(lengths(1, ab), []uint{1, 2}).code(0, 1).code(2, 2), ""},
-		{"incomplete literals", dynamic(lengths(0, map[int]uint{'a': 2, 256: 2}), []uint{0}).code(0, 2).code(1, 2), ""},
-		{"over-subscribed literals", dynamic(lengths(0, map[int]uint{'a': 1, 'b': 1, 256: 1}), []uint{0}).code(0, 1), ""},
-		{"only an end of block", dynamic(lengths(0, map[int]uint{256: 1}), []uint{0}).code(0, 1), "<empty>"},
-		{"only an end of block, its other bit used", dynamic(lengths(0, map[int]uint{256: 1}), []uint{0}).code(1, 1), ""},
-		{"no end of block", dynamic(lengths(0, map[int]uint{'a': 1, 'b': 1}), []uint{0}).code(0, 1), ""},
-		{"codes of all lengths", dynamic(lengths(0, deep), []uint{0}).code(0, 1).code(2, 2).code(1<<14-2, 14).code(1<<15-2, 15).code(1<<15-1, 15), "abnz"},
+		{"incomplete literals", dynamic(lengths(0, map[int]uint{'a': 2, 256: 2}), []uint{0}).code(0,
+			2).code(1, 2), ""},
+		{"over-subscribed literals", dynamic(lengths(0, map[int]uint{'a': 1, 'b': 1, 256: 1}),
+			[]uint{0}).code(0, 1), ""},
+		{"only an end of block", dynamic(lengths(0, map[int]uint{256: 1}), []uint{0}).code(0, 1),
+			"<empty>"},
+		{"only an end of block, its other bit used",
+			dynamic(lengths(0, map[int]uint{256: 1}), []uint{0}).code(1, 1), ""},
+		{"no end of block", dynamic(lengths(0, map[int]uint{'a': 1, 'b': 1}), []uint{0}).code(0, 1),
+			""},
+		{"codes of all lengths", dynamic(lengths(0, deep), []uint{0}).code(0, 1).code(2,
+			2).code(1<<14-2, 14).code(1<<15-2, 15).code(1<<15-1, 15), "abnz"},
 		{"287 literal/length codes", dynamic(make([]uint, 287), []uint{0}), ""},
 		{"31 distance codes", dynamic(lengths(1, ab), make([]uint, 31)).code(2, 2), ""},
 		{"reserved block type", new(bitWriter).bits(1, 1).bits(3, 2), ""},
-		{"fixed block", new(bitWriter).bits(1, 1).bits(1, 2).code(0x30+'a', 8).code(1, 7).code(0, 5).code(0, 7), "aaaa"},
-		{"fixed block, match before the start", new(bitWriter).bits(1, 1).bits(1, 2).code(0x30+'a', 8).code(1, 7).code(1, 5).code(0, 7), ""},
-		{"fixed block, distance code 30", new(bitWriter).bits(1, 1).bits(1, 2).code(0x30+'a', 8).code(1, 7).code(30, 5).code(0, 7), ""},
-		{"fixed block, length code 286", new(bitWriter).bits(1, 1).bits(1, 2).code(0x30+'a', 8).code(0xc6, 8).code(0, 5).code(0, 7), ""},
+		{"fixed block", new(bitWriter).bits(1, 1).bits(1, 2).code(0x30+'a', 8).code(1, 7).code(0,
+			5).code(0, 7), "aaaa"},
+		{"fixed block, match before the start", new(bitWriter).bits(1, 1).bits(1, 2).code(0x30+'a',
+			8).code(1, 7).code(1, 5).code(0, 7), ""},
+		{"fixed block, distance code 30", new(bitWriter).bits(1, 1).bits(1, 2).code(0x30+'a',
+			8).code(1, 7).code(30, 5).code(0, 7), ""},
+		{"fixed block, length code 286", new(bitWriter).bits(1, 1).bits(1, 2).code(0x30+'a',
+			8).code(0xc6, 8).code(0, 5).code(0, 7), ""},
 		{"stored block", &bitWriter{b: []byte{1, 2, 0, 0xfd, 0xff, 'h', 'i'}}, "hi"},
-		{"stored block, wrong complement", &bitWriter{b: []byte{1, 2, 0, 0xfd, 0xfe, 'h', 'i'}}, ""},
-		{"stored block, then a fixed one", &bitWriter{b: []byte{0, 2, 0, 0xfd, 0xff, 'h', 'i', 3, 0}}, "hi"},
+		{"stored block, wrong complement", &bitWriter{b: []byte{1, 2, 0, 0xfd, 0xfe, 'h', 'i'}},
+			""},
+		{"stored block, then a fixed one",
+			&bitWriter{b: []byte{0, 2, 0, 0xfd, 0xff, 'h', 'i', 3, 0}}, "hi"},
 	}
 	for _, test := range tests {
 		for _, tail := range []int{0, 600} { // without and with room for the fast loop
@@ -207,8 +230,10 @@ func TestCodes(t *testing.T) {
 				t.Errorf("%s: %v, expected ErrCorrupt", test.name, err)
 			case test.want == "<empty>" && (err != nil || n != 0):
 				t.Errorf("%s: %q, %v, expected nothing", test.name, dst[:n], err)
-			case test.want != "" && test.want != "<empty>" && (err != nil || string(dst[:n]) != test.want || used != len(test.w.b)):
-				t.Errorf("%s: %q after %d of %d bytes, %v, expected %q", test.name, dst[:n], used, len(test.w.b), err, test.want)
+			case test.want != "" && test.want != "<empty>" &&
+				(err != nil || string(dst[:n]) != test.want || used != len(test.w.b)):
+				t.Errorf("%s: %q after %d of %d bytes, %v, expected %q", test.name, dst[:n], used,
+					len(test.w.b), err, test.want)
 			}
 		}
 	}
@@ -221,7 +246,8 @@ func FuzzDecode(f *testing.F) {
 			f.Add(deflate(f, data[:min(len(data), 2000)], level), uint16(4000))
 		}
 	}
-	f.Add(dynamic(lengths(1, map[int]uint{'a': 1, 256: 2, 257: 2}), []uint{1}).code(0, 1).code(3, 2).code(0, 1).code(2, 2).b, uint16(4))
+	f.Add(dynamic(lengths(1, map[int]uint{'a': 1, 256: 2, 257: 2}), []uint{1}).code(0, 1).code(3,
+		2).code(0, 1).code(2, 2).b, uint16(4))
 	f.Fuzz(func(t *testing.T, src []byte, limit uint16) {
 		in := bytes.NewReader(src)
 		want, wantErr := io.ReadAll(io.LimitReader(flate.NewReader(in), int64(limit)+1))
@@ -234,7 +260,8 @@ func FuzzDecode(f *testing.F) {
 		switch {
 		case len(want) > int(limit):
 			if err == nil {
-				t.Fatalf("decoded %d bytes, expected an error: the output has more than %d", n, limit)
+				t.Fatalf("decoded %d bytes, expected an error: the output has more than %d", n,
+					limit)
 			}
 		case wantErr != nil:
 			if err == nil {
@@ -243,7 +270,8 @@ func FuzzDecode(f *testing.F) {
 		case err != nil:
 			t.Fatalf("%v, expected %d bytes", err, len(want))
 		case !bytes.Equal(dst[:n], want) || used != len(src)-in.Len():
-			t.Fatalf("other output than compress/flate, or %d bytes used, expected %d", used, len(src)-in.Len())
+			t.Fatalf("other output than compress/flate, or %d bytes used, expected %d", used,
+				len(src)-in.Len())
 		}
 	})
 }

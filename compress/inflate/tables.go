@@ -101,7 +101,8 @@ func literalTemplates() (t [maxLit]template) {
 	}
 	t[endSymbol] = template{nothing | endOfBlock, 1}
 	base := uint32(3)
-	for i := uint32(0); i < 28; i++ { // 8 lengths without extra bits, then 4 for each number of them
+	// 8 lengths without extra bits, then 4 for each number of them
+	for i := uint32(0); i < 28; i++ {
 		extra := max(i/4, 1) - 1
 		t[endSymbol+1+i] = template{notLiteral | base<<lengthShift | extra, 1 | 1<<codeShift}
 		base += 1 << extra
@@ -127,7 +128,8 @@ func secondTemplates() (t [maxLit]template) {
 
 func distanceTemplates() (t [maxDist]template) {
 	base := uint32(1)
-	for i := uint32(0); i < 30; i++ { // 4 distances without extra bits, then 2 for each number of them
+	// 4 distances without extra bits, then 2 for each number of them
+	for i := uint32(0); i < 30; i++ {
 		extra := max(i/2, 1) - 1
 		t[i] = template{base<<baseShift | extra, 1 | 1<<codeShift}
 		base += 1 << extra

@@ -38,7 +38,8 @@ func interleave4(dst, src []byte, n int) (done int) {
 	p0, p1, p2, p3 := src[:n], src[n:][:n], src[2*n:][:n], src[3*n:][:n]
 	i := 0
 	for ; i+8 <= n; i += 8 {
-		a, b, c, d := transpose4(le.Uint64(p0[i:]), le.Uint64(p1[i:]), le.Uint64(p2[i:]), le.Uint64(p3[i:]))
+		a, b, c, d := transpose4(le.Uint64(p0[i:]), le.Uint64(p1[i:]), le.Uint64(p2[i:]),
+			le.Uint64(p3[i:]))
 		a, b = swap32(a, b)
 		c, d = swap32(c, d)
 		o := dst[4*i:][:32]
@@ -99,7 +100,8 @@ func scatter4(dst, src []byte, n, from, stride int) {
 	p0, p1, p2, p3 := src[:n], src[n:][:n], src[2*n:][:n], src[3*n:][:n]
 	i := from
 	for ; i+8 <= n; i += 8 {
-		a, b, c, d := transpose4(le.Uint64(p0[i:]), le.Uint64(p1[i:]), le.Uint64(p2[i:]), le.Uint64(p3[i:]))
+		a, b, c, d := transpose4(le.Uint64(p0[i:]), le.Uint64(p1[i:]), le.Uint64(p2[i:]),
+			le.Uint64(p3[i:]))
 		o := dst[i*stride:][:7*stride+4]
 		le.PutUint32(o, uint32(a))
 		le.PutUint32(o[stride:], uint32(b))
@@ -169,7 +171,8 @@ func gather8(dst, src []byte, n, stride, pitch int) {
 		s := src[i*stride:][:7*stride+8]
 		a, b, c, d, e, f, g, h := transpose8(
 			le.Uint64(s), le.Uint64(s[stride:]), le.Uint64(s[2*stride:]), le.Uint64(s[3*stride:]),
-			le.Uint64(s[4*stride:]), le.Uint64(s[5*stride:]), le.Uint64(s[6*stride:]), le.Uint64(s[7*stride:]))
+			le.Uint64(s[4*stride:]), le.Uint64(s[5*stride:]), le.Uint64(s[6*stride:]),
+			le.Uint64(s[7*stride:]))
 		put8(dst[i:], pitch, a, b, c, d, e, f, g, h)
 	}
 	for j := range 8 {
@@ -230,7 +233,8 @@ func bitsToPlanePortable(plane, rows []byte, pitch int) {
 		s := rows[k:][:7*pitch+8]
 		a, b, c, d, e, f, g, h := transposeBits(
 			le.Uint64(s), le.Uint64(s[pitch:]), le.Uint64(s[2*pitch:]), le.Uint64(s[3*pitch:]),
-			le.Uint64(s[4*pitch:]), le.Uint64(s[5*pitch:]), le.Uint64(s[6*pitch:]), le.Uint64(s[7*pitch:]))
+			le.Uint64(s[4*pitch:]), le.Uint64(s[5*pitch:]), le.Uint64(s[6*pitch:]),
+			le.Uint64(s[7*pitch:]))
 		a, b, c, d, e, f, g, h = transpose8(a, b, c, d, e, f, g, h)
 		put8(plane[8*k:8*k+64], 8, a, b, c, d, e, f, g, h)
 	}

@@ -63,7 +63,9 @@ const guard = 0xA5
 
 // call runs f on slices at the given misalignment and checks the bytes around
 // dst.
-func call(t *testing.T, f func(dst, src []byte, typeSize int), dst, src []byte, typeSize, shift int) []byte {
+func call(
+	t *testing.T, f func(dst, src []byte, typeSize int), dst, src []byte, typeSize, shift int,
+) []byte {
 	t.Helper()
 	n := len(src)
 	for i := range dst {
@@ -137,7 +139,8 @@ func TestLarge(t *testing.T) {
 					Shuffle(mid, src, typeSize)
 					Unshuffle(back, mid, typeSize)
 					if !bytes.Equal(back, src) {
-						t.Fatalf("type size %d, %d elements: bytes not restored", typeSize, elements)
+						t.Fatalf("type size %d, %d elements: bytes not restored", typeSize,
+							elements)
 					}
 				}
 			}
@@ -150,15 +153,18 @@ func TestLarge(t *testing.T) {
 func TestMisuse(t *testing.T) {
 	const guard = 64 // bytes on both sides of dst, more than one vector store writes
 	for name, f := range map[string]func(dst, src []byte, typeSize int){
-		"Shuffle": Shuffle, "Unshuffle": Unshuffle, "BitShuffle": BitShuffle, "BitUnshuffle": BitUnshuffle,
+		"Shuffle": Shuffle, "Unshuffle": Unshuffle, "BitShuffle": BitShuffle,
+		"BitUnshuffle": BitUnshuffle,
 	} {
 		for _, typeSize := range []int{-1, 0, 1, 2, 3, 4, 8, 12, 16, 17, 1 << 40} {
-			for _, n := range [][2]int{{0, 0}, {100, 300}, {300, 100}, {257, 256}, {255, 300}, {4099, 5000}, {5000, 4099}} {
+			for _, n := range [][2]int{{0, 0}, {100, 300}, {300, 100}, {257, 256}, {255, 300},
+				{4099, 5000}, {5000, 4099}} {
 				mem := bytes.Repeat([]byte{0xa5}, guard+n[0]+guard)
 				f(mem[guard:guard+n[0]], random(n[1]), typeSize)
 				for i, b := range mem {
 					if outside := i < guard || i >= guard+n[0]; outside && b != 0xa5 {
-						t.Fatalf("%s of %d bytes into %d, type size %d: byte %d beside dst was written", name, n[1], n[0], typeSize, i-guard)
+						t.Fatalf("%s of %d bytes into %d, type size %d: byte %d beside dst was "+
+							"written", name, n[1], n[0], typeSize, i-guard)
 					}
 				}
 			}
@@ -197,7 +203,8 @@ func FuzzRoundTrip(f *testing.F) {
 }
 
 func benchmark(b *testing.B, f func(dst, src []byte, typeSize int)) {
-	const size, block = 3 << 16, 3 << 13 // a block of blosc at a time, all within the second-level cache
+	// a block of blosc at a time, all within the second-level cache
+	const size, block = 3 << 16, 3 << 13
 	src, dst := random(size), make([]byte, size)
 	for _, name := range variants(b) {
 		for _, typeSize := range []int{1, 2, 4, 8, 12, 16} {

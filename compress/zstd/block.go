@@ -84,7 +84,8 @@ func (d *decoder) room(n int) error {
 	case d.end == len(d.dst) && !d.sized:
 		return d.tooLarge()
 	case d.end == d.frameEnd:
-		return d.corrupt("a frame of more than the %d bytes that its header says", d.frameEnd-d.start)
+		return d.corrupt("a frame of more than the %d bytes that its header says",
+			d.frameEnd-d.start)
 	}
 	return d.corrupt("a block that decodes to more than %d bytes", d.blockMax)
 }

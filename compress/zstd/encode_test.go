@@ -18,19 +18,22 @@ func roundTrip(t *testing.T, oracle *zstd.Decoder, content []byte, level int, ch
 	}
 	out = out[4:]
 	if most := len(content) + 3*(len(content)/maxBlock) + frameRoom; len(out) > most {
-		t.Errorf("level %d: %d bytes became %d, expected at most %d", level, len(content), len(out), most)
+		t.Errorf("level %d: %d bytes became %d, expected at most %d", level, len(content), len(out),
+			most)
 	}
 	back := make([]byte, len(content))
 	if n, err := Decode(back, out); err != nil || !bytes.Equal(back[:n], content) {
 		t.Fatalf("level %d: %d bytes decode to %d, %v", level, len(content), n, err)
 	}
 	if other, err := oracle.DecodeAll(out, nil); err != nil || !bytes.Equal(other, content) {
-		t.Fatalf("level %d: %d bytes decode to %d by another decoder, %v", level, len(content), len(other), err)
+		t.Fatalf("level %d: %d bytes decode to %d by another decoder, %v", level, len(content),
+			len(other), err)
 	}
 }
 
 func newOracle(t testing.TB) *zstd.Decoder {
-	oracle, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+	oracle, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxMemory(1<<30))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +67,8 @@ func TestEncodeSizes(t *testing.T) {
 	for n := range 40 {
 		sizes = append(sizes, n)
 	}
-	for _, n := range []int{255, 256, 1 << 10, 1<<10 + 256, 4096, 1 << 14, 1 << 16, 1<<16 + 256, maxBlock, 2 * maxBlock} {
+	for _, n := range []int{255, 256, 1 << 10, 1<<10 + 256, 4096, 1 << 14, 1 << 16, 1<<16 + 256,
+		maxBlock, 2 * maxBlock} {
 		sizes = append(sizes, n-1, n, n+1)
 	}
 	for _, name := range []string{"random", "zeros", "walk", "small", "text", "period 5"} {
@@ -145,7 +149,8 @@ func FuzzEncode(f *testing.F) {
 			t.Fatalf("%d bytes decode to %d, %v", len(data), n, err)
 		}
 		portably(func() {
-			if other := e.append(nil, data, encodeLevels[int(level)%len(encodeLevels)], level >= 128); !bytes.Equal(other, out) {
+			if other := e.append(nil, data, encodeLevels[int(level)%len(encodeLevels)],
+				level >= 128); !bytes.Equal(other, out) {
 				t.Fatalf("%d bytes encode to others in portable code", len(data))
 			}
 		})
@@ -159,7 +164,8 @@ func FuzzEncode(f *testing.F) {
 func BenchmarkEncode(b *testing.B) {
 	all := samples()
 	for _, level := range []int{1, 3} {
-		other, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)),
+		other, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1),
+			zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)),
 			zstd.WithAllLitEntropyCompression(true), zstd.WithEncoderCRC(false))
 		if err != nil {
 			b.Fatal(err)

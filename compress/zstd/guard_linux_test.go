@@ -11,7 +11,8 @@ import (
 func guarded(t testing.TB, n int) []byte {
 	page := unix.Getpagesize()
 	size := (n + page - 1) &^ (page - 1)
-	m, err := unix.Mmap(-1, 0, size+page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	m, err := unix.Mmap(-1, 0, size+page, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		t.Fatal(err)
 	}

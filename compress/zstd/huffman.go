@@ -195,7 +195,8 @@ func (h *huffman) decode4(dst, src []byte, start, end int) bool {
 	}
 	s.run()
 	for i := range 4 {
-		if !h.finish(dst[min(i*s.stride, len(dst))+s.done:min((i+1)*s.stride, len(dst))], src, s.starts[i], s.pos[i]) {
+		if !h.finish(dst[min(i*s.stride, len(dst))+s.done:min((i+1)*s.stride, len(dst))], src,
+			s.starts[i], s.pos[i]) {
 			return false
 		}
 	}

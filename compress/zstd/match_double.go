@@ -9,7 +9,8 @@ import (
 // otherwise a shorter one in the other, and one of the last offset. It returns where the literals
 // after the last match begin. See findFast for its pointers.
 func (f *finder) findDouble(src []byte, start, end int) (anchor int) {
-	p, long, short := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(f.table)), unsafe.Pointer(unsafe.SliceData(f.short))
+	p, long, short := unsafe.Pointer(unsafe.SliceData(src)),
+		unsafe.Pointer(unsafe.SliceData(f.table)), unsafe.Pointer(unsafe.SliceData(f.short))
 	const longPrime = 0xCF1BBCDCB7A56463
 	prime, shift, longShift := primes[f.hashBytes], 64-f.shortLog&63, 64-f.tableLog&63
 	limit := end - searchRoom

@@ -139,10 +139,13 @@ func load32(p unsafe.Pointer, i int) uint32 {
 }
 
 // place returns the entry of a table of places.
-func place(table unsafe.Pointer, hash uint64) *uint32 { return (*uint32)(unsafe.Add(table, hash*4)) }
+func place(table unsafe.Pointer, hash uint64) *uint32 {
+	return (*uint32)(unsafe.Add(table, hash*4))
+}
 
 // primes by the number of bytes that are hashed: multiplied by one, these bytes of a word are in
 // its highest bits.
 var primes = [9]uint64{
-	4: 2654435761 << 32, 5: 889523592379 << 24, 6: 227718039650203 << 16, 7: 58295818150454627 << 8, 8: 0xCF1BBCDCB7A56463,
+	4: 2654435761 << 32, 5: 889523592379 << 24, 6: 227718039650203 << 16, 7: 58295818150454627 << 8,
+	8: 0xCF1BBCDCB7A56463,
 }

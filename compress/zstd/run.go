@@ -7,7 +7,8 @@ func (s *sequences) runPortable() {
 	for s.left > 1 {
 		ll, of, ml := s.llTable[s.llState&511], s.ofTable[s.ofState&255], s.mlTable[s.mlState&511]
 		w, n := s.window(), 56+s.bitPos&7
-		sum := ll.extra() + of.extra() + ml.extra() + ll.stateBits() + ml.stateBits() + of.stateBits()
+		sum := ll.extra() + of.extra() + ml.extra() + ll.stateBits() + ml.stateBits() +
+			of.stateBits()
 		if sum > n || sum > s.bitPos-s.bitEnd {
 			return
 		}

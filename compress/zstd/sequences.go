@@ -119,7 +119,8 @@ func (d *decoder) table(i int, c *code, table []entry, mode byte, end int) (log 
 		}
 		symbol := int(d.src[d.pos])
 		if symbol >= len(c.values) {
-			return 0, d.corrupt("the symbol %d for all %s, the largest is %d", symbol, c.name, len(c.values)-1)
+			return 0, d.corrupt("the symbol %d for all %s, the largest is %d", symbol, c.name,
+				len(c.values)-1)
 		}
 		table[0] = newEntry(c.values[symbol], 0, 0)
 		d.pos++
@@ -201,7 +202,8 @@ func (d *decoder) sequence() error {
 		return d.truncatedSequences()
 	}
 	if length > len(d.lit)-d.litPos {
-		return d.corrupt("a sequence with %d literals where %d are left", length, len(d.lit)-d.litPos)
+		return d.corrupt("a sequence with %d literals where %d are left", length,
+			len(d.lit)-d.litPos)
 	}
 	if err := d.room(length + match); err != nil {
 		return err
@@ -232,7 +234,8 @@ func (s *sequences) step(ll, of, ml entry, ok bool) bool {
 // third, and the first less one.
 func (s *sequences) offset(v, literals int) int {
 	r := &s.recent
-	if uint(v) > 3 { // not v > 3: where an int has 32 bits the largest values are negative, and refused as offsets
+	// not v > 3: where an int has 32 bits the largest values are negative, and refused as offsets
+	if uint(v) > 3 {
 		*r = [3]int{v - 3, r[0], r[1]}
 		return v - 3
 	}

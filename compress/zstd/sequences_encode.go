@@ -147,7 +147,8 @@ func (c *codeEncoder) choose(dst []byte, i, n int) (mode byte, out []byte) {
 	} else if best > 8*2 {
 		c.fresh.normalise(counts, n, []*code{&llCode, &ofCode, &mlCode}[i].maxLog)
 		described := c.fresh.appendDescription(dst)
-		if cost := c.fresh.cost(counts); cost != math.MaxInt && cost+8*(len(described)-len(dst)) < best {
+		if cost := c.fresh.cost(counts); cost != math.MaxInt &&
+			cost+8*(len(described)-len(dst)) < best {
 			c.fresh.build(0)
 			c.table, c.kept = c.fresh, true
 			return fseMode, described

@@ -54,7 +54,8 @@ func xxhStripes(b []byte) (uint64, []byte) {
 		v3 = xxhRound(v3, binary.LittleEndian.Uint64(b[16:]))
 		v4 = xxhRound(v4, binary.LittleEndian.Uint64(b[24:]))
 	}
-	h := bits.RotateLeft64(v1, 1) + bits.RotateLeft64(v2, 7) + bits.RotateLeft64(v3, 12) + bits.RotateLeft64(v4, 18)
+	h := bits.RotateLeft64(v1, 1) + bits.RotateLeft64(v2, 7) + bits.RotateLeft64(v3, 12) +
+		bits.RotateLeft64(v4, 18)
 	for _, v := range [...]uint64{v1, v2, v3, v4} {
 		h = (h^xxhRound(0, v))*prime1 + prime4
 	}

@@ -93,7 +93,8 @@ func (d *decoder) frame() error {
 		return err
 	}
 	if d.sized && d.out != d.frameEnd {
-		return d.corrupt("a frame of %d bytes, its header says %d", d.out-d.start, d.frameEnd-d.start)
+		return d.corrupt("a frame of %d bytes, its header says %d", d.out-d.start,
+			d.frameEnd-d.start)
 	}
 	if h&hasChecksum != 0 {
 		return d.checksum()
@@ -203,11 +204,13 @@ func (d *decoder) checksum() error {
 }
 
 func (d *decoder) corrupt(format string, args ...any) error {
-	return fmt.Errorf("%w: zstd object holds %s, near byte %d of %d", ErrCorrupt, fmt.Sprintf(format, args...), d.pos, len(d.src))
+	return fmt.Errorf("%w: zstd object holds %s, near byte %d of %d", ErrCorrupt,
+		fmt.Sprintf(format, args...), d.pos, len(d.src))
 }
 
 func (d *decoder) truncated(expected string) error {
-	return fmt.Errorf("%w: zstd object ends after %d bytes, expected %s", ErrCorrupt, len(d.src), expected)
+	return fmt.Errorf("%w: zstd object ends after %d bytes, expected %s", ErrCorrupt, len(d.src),
+		expected)
 }
 
 func (d *decoder) tooLarge() error {

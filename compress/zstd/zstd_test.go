@@ -50,7 +50,8 @@ func frames(t testing.TB) []frame {
 func TestFrames(t *testing.T) {
 	variants(t, func(t *testing.T) {
 		for _, f := range frames(t) {
-			for _, room := range [][2]int{{0, 0}, {0, 31}, {0, 4096}, {1, 0}, {100, 0}, {1 << 18, 0}} {
+			for _, room := range [][2]int{{0, 0}, {0, 31}, {0, 4096}, {1, 0}, {100, 0},
+				{1 << 18, 0}} {
 				dst := guarded(t, f.size+room[0]+room[1])[:f.size+room[0]]
 				n, err := Decode(dst, f.encoded)
 				if err != nil || n != f.size {
@@ -63,7 +64,8 @@ func TestFrames(t *testing.T) {
 			if f.size == 0 {
 				continue
 			}
-			if _, err := Decode(make([]byte, f.size-1, f.size+1000), f.encoded); !errors.Is(err, ErrTooLarge) {
+			if _, err := Decode(make([]byte, f.size-1, f.size+1000), f.encoded); !errors.Is(err,
+				ErrTooLarge) {
 				t.Errorf("%s: %v, expected ErrTooLarge for one byte less", f.name, err)
 			}
 		}
@@ -79,7 +81,8 @@ func TestTruncated(t *testing.T) {
 				b := src[len(src)-n:]
 				copy(b, f.encoded)
 				if _, err := Decode(dst, b); !errors.Is(err, ErrCorrupt) {
-					t.Fatalf("%s: %v after %d of %d bytes, expected ErrCorrupt", f.name, err, n, len(f.encoded))
+					t.Fatalf("%s: %v after %d of %d bytes, expected ErrCorrupt", f.name, err, n,
+						len(f.encoded))
 				}
 			}
 		}
@@ -91,7 +94,8 @@ func TestTruncated(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, f := range frames(t) {
-		src, dst, other := guarded(t, len(f.encoded)), guarded(t, f.size+100), make([]byte, f.size+100)
+		src, dst, other := guarded(t, len(f.encoded)), guarded(t, f.size+100),
+			make([]byte, f.size+100)
 		for range 300 {
 			copy(src, f.encoded)
 			for range 1 + rng.IntN(3) {
@@ -103,8 +107,10 @@ func TestDamaged(t *testing.T) {
 			}
 			portably(func() {
 				m, otherErr := Decode(other, src)
-				if (err == nil) != (otherErr == nil) || err == nil && !bytes.Equal(dst[:n], other[:m]) {
-					t.Fatalf("%s: %d bytes, %v; portable code %d bytes, %v", f.name, n, err, m, otherErr)
+				if (err == nil) != (otherErr == nil) || err == nil &&
+					!bytes.Equal(dst[:n], other[:m]) {
+					t.Fatalf("%s: %d bytes, %v; portable code %d bytes, %v", f.name, n, err, m,
+						otherErr)
 				}
 			})
 		}
@@ -112,7 +118,8 @@ func TestDamaged(t *testing.T) {
 }
 
 func documented(err error) bool {
-	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrTooLarge) || errors.Is(err, errors.ErrUnsupported)
+	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrTooLarge) ||
+		errors.Is(err, errors.ErrUnsupported)
 }
 
 // samples are kinds of data that encode in different ways.
@@ -151,7 +158,8 @@ func TestEncoded(t *testing.T) {
 	all := samples()
 	for level := zstd.SpeedFastest; level <= zstd.SpeedBestCompression; level++ {
 		for _, window := range []int{1 << 10, 1 << 20} {
-			w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
+			w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window),
+				zstd.WithEncoderConcurrency(1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -217,28 +225,35 @@ func TestRefused(t *testing.T) {
 		{"reserved bit", "\x28\xb5\x2f\xfd\x08\x00\x01\x00\x00", ErrCorrupt},
 		{"dictionary", "\x28\xb5\x2f\xfd\x01\x00\x07\x01\x00\x00", errors.ErrUnsupported},
 		{"dictionary 0, which is none", "\x28\xb5\x2f\xfd\x01\x00\x00\x01\x00\x00", nil},
-		{"content size too large", "\x28\xb5\x2f\xfd\xe0\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x00", ErrTooLarge},
+		{"content size too large",
+			"\x28\xb5\x2f\xfd\xe0\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x00", ErrTooLarge},
 		{"less content than said", "\x28\xb5\x2f\xfd\x20\x02\x09\x00\x00x", ErrCorrupt},
 		{"more content than said", "\x28\xb5\x2f\xfd\x20\x02\x19\x00\x00xyz", ErrCorrupt},
 		{"as much content as said", "\x28\xb5\x2f\xfd\x20\x03\x19\x00\x00xyz", nil},
 		{"wrong checksum", "\x28\xb5\x2f\xfd\x24\x03\x19\x00\x00xyz\x00\x00\x00\x00", ErrCorrupt},
 		{"block type 3", head + "\x07\x00\x00", ErrCorrupt},
-		{"raw block larger than the window", head + "\x01\x21\x00" + string(make([]byte, 1060)), ErrCorrupt},
+		{"raw block larger than the window", head + "\x01\x21\x00" + string(make([]byte, 1060)),
+			ErrCorrupt},
 		{"run larger than the window", head + "\x0b\x20\x00x", ErrCorrupt},
 		{"run as large as the window", head + "\x03\x20\x00x", nil},
-		{"too many bytes", head + "\x02\x20\x00x\x02\x20\x00x\x02\x20\x00x\x02\x20\x00x\x03\x20\x00x", ErrTooLarge},
+		{"too many bytes",
+			head + "\x02\x20\x00x\x02\x20\x00x\x02\x20\x00x\x02\x20\x00x\x03\x20\x00x",
+			ErrTooLarge},
 		{"trailing bytes", head + "\x01\x00\x00xyz", ErrCorrupt},
 		{"empty compressed block", head + "\x05\x00\x00", ErrCorrupt},
 		{"only literals", head + "\x25\x00\x00\x10xy\x00", nil},
 		{"bytes after literals", head + "\x2d\x00\x00\x10xy\x00\x00", ErrCorrupt},
-		{"literals with the last table, of none", head + "\x2d\x00\x00\x03\x04\x00\x01\x00", ErrCorrupt},
+		{"literals with the last table, of none", head + "\x2d\x00\x00\x03\x04\x00\x01\x00",
+			ErrCorrupt},
 		{"reserved modes", head + "\x35\x00\x00\x10xy\x01\x01\x00", ErrCorrupt},
 		{"repeated tables, of none", head + "\x35\x00\x00\x10xy\x01\xfc\x01", ErrCorrupt},
 		{"no end of bits", head + "\x35\x00\x00\x10xy\x01\x00\x00", ErrCorrupt},
 		{"symbol for all lengths", head + "\x4d\x00\x00\x10xy\x01\x54\x24\x00\x00\x01", ErrCorrupt},
-		{"one sequence in runs: 2 literals, match of 3 one back", head + "\x4d\x00\x00\x10xy\x01\x54\x02\x02\x00\x04", nil},
+		{"one sequence in runs: 2 literals, match of 3 one back",
+			head + "\x4d\x00\x00\x10xy\x01\x54\x02\x02\x00\x04", nil},
 		{"match before the start", head + "\x4d\x00\x00\x10xy\x01\x54\x02\x03\x00\x08", ErrCorrupt},
-		{"more literals than there are", head + "\x4d\x00\x00\x10xy\x01\x54\x03\x02\x00\x04", ErrCorrupt},
+		{"more literals than there are", head + "\x4d\x00\x00\x10xy\x01\x54\x03\x02\x00\x04",
+			ErrCorrupt},
 		{"offset 0", head + "\x4d\x00\x00\x10xy\x01\x54\x00\x01\x00\x03", ErrCorrupt},
 	}
 	variants(t, func(t *testing.T) {
@@ -273,7 +288,8 @@ func FuzzDecode(f *testing.F) {
 			f.Add(frame.encoded)
 		}
 	}
-	oracle, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(1<<62),
+	oracle, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+		zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(1<<62),
 		zstd.WithDecoderMaxWindow(1<<41+7<<38))
 	if err != nil {
 		f.Fatal(err)
@@ -310,5 +326,6 @@ func FuzzDecode(f *testing.F) {
 // further back than the window, which a decoder without one can serve; Huffman weights whose last
 // state takes too many bits.
 func stricter(err error) bool {
-	return strings.Contains(err.Error(), "match offset") || strings.Contains(err.Error(), "fse decompress returned: unexpected EOF")
+	return strings.Contains(err.Error(), "match offset") ||
+		strings.Contains(err.Error(), "fse decompress returned: unexpected EOF")
 }
