@@ -87,8 +87,8 @@ func (n *fileNode) openSize() (size int64, ok bool) {
 	return used.composites.Size()
 }
 
-// openSize returns the size of the composite file of a view of the group or array at path, if that is
-// open.
+// openSize returns the size of the composite file of a view of the group or array at path, if that
+// is open.
 func (f *filesystem) openSize(path string, v view.View) (size int64, ok bool) {
 	for _, b := range f.ids.Known(path) {
 		file, isFile := b.EmbeddedInode().Operations().(*fileNode)

@@ -41,7 +41,8 @@ type manyStrings struct {
 const manyObjects = 6000
 
 func newManyStrings(t *testing.T, in storetest.Injector) *manyStrings {
-	m := &manyStrings{t, store.New(storetest.Faulty(memstore.New(), in), "test"), make([]string, manyObjects)}
+	m := &manyStrings{t, store.New(storetest.Faulty(memstore.New(), in), "test"),
+		make([]string, manyObjects)}
 	m.put("zarr.json", groupDoc)
 	m.put("s/zarr.json", fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":[%d],"data_type":"string","fill_value":"","codecs":["vlen-utf8"],
 		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},"chunk_key_encoding":{"name":"default"}}`, manyObjects))
@@ -104,10 +105,13 @@ func TestManyStringsAreCopiedWhole(t *testing.T) {
 	m := newManyStrings(t, &looks)
 	dir := mounted(t, m.store)
 	looks.nanoseconds.Store(int64(30 * time.Microsecond))
-	commands := []string{"tar cf - s.jsonl | tar xOf -", "find s.jsonl -size +0 -exec cat {} +", "cat s.jsonl", "cp s.jsonl $OLDPWD/copy; cat $OLDPWD/copy", "tail -c 200 s.jsonl", "wc -c < s.jsonl",
+	commands := []string{"tar cf - s.jsonl | tar xOf -", "find s.jsonl -size +0 -exec cat {} +",
+		"cat s.jsonl", "cp s.jsonl $OLDPWD/copy; cat $OLDPWD/copy", "tail -c 200 s.jsonl",
+		"wc -c < s.jsonl",
 		"dd if=s.jsonl bs=1M status=none", "tar cSf - s.jsonl | tar xOf -"}
 	for i, command := range commands {
-		if _, err := os.Stat(filepath.Join(dir, "s.jsonl")); err != nil { // it may be counted, or not
+		// it may be counted, or not
+		if _, err := os.Stat(filepath.Join(dir, "s.jsonl")); err != nil {
 			t.Fatal(err)
 		}
 		m.set(manyObjects-1-i, strings.Repeat("longer ", i+1))
@@ -123,7 +127,8 @@ func TestManyStringsAreCopiedWhole(t *testing.T) {
 			want = fmt.Sprintln(len(want))
 		}
 		if err != nil || string(got) != want {
-			t.Errorf("%s: %v, %d bytes that end in %.50q, want %d that end in %.50q", command, err, len(got), got[max(0, len(got)-50):], len(want), want[max(0, len(want)-50):])
+			t.Errorf("%s: %v, %d bytes that end in %.50q, want %d that end in %.50q", command, err,
+				len(got), got[max(0, len(got)-50):], len(want), want[max(0, len(want)-50):])
 		}
 	}
 }
@@ -148,7 +153,8 @@ func TestManyStringsEndOfWriter(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(filepath.Join(dir, "s.jsonl")); err != nil || string(got) != m.lines()+"\"new\"\n" {
+	if got, err := os.ReadFile(filepath.Join(dir, "s.jsonl")); err != nil ||
+		string(got) != m.lines()+"\"new\"\n" {
 		t.Errorf("%d bytes, %v, want %d", len(got), err, len(m.lines())+6)
 	}
 }

@@ -31,7 +31,9 @@ var (
 )
 
 // Mkdir creates a group.
-func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+func (g *groupNode) Mkdir(
+	ctx context.Context, name string, _ uint32, out *fuse.EntryOut,
+) (*gofuse.Inode, syscall.Errno) {
 	req := g.fs.request(ctx)
 	defer req.End()
 	path, err := g.newPath(name)
@@ -65,7 +67,9 @@ func (g *groupNode) newPath(name string) (path string, err error) {
 
 // Create makes a file. It is a view of an array that exists, under a name that its creator has not
 // met yet. Or it is the first view of a new array, or a transient.
-func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
+func (g *groupNode) Create(
+	ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut,
+) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	req := g.fs.request(ctx)
 	defer req.End()
 	g.fs.again.Ended(wire.Thread(ctx))
@@ -88,7 +92,8 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if isView && view.IsComposite(v) && wire.Caller(ctx).Copier { // a copy of what it will show
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
-	if !isView || g.fs.names.Lacks(req, path, v) && !g.fs.creation.Restore(req, path, v, wire.Caller(ctx)) {
+	if !isView || g.fs.names.Lacks(req, path, v) &&
+		!g.fs.creation.Restore(req, path, v, wire.Caller(ctx)) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
 	end := g.fs.sites.Lock(path)
@@ -106,7 +111,8 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if missing {
 		g.fs.traces.Came(ctx, path, v)
 		g.fs.unlinked.Forget(path) // what was hidden were names of an array that is not there
-		n, err = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, g.fs.present.Vacate(req, path)
+		n, err = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode},
+			g.fs.present.Vacate(req, path)
 	}
 	switch {
 	case !missing && err == nil && g.fs.unlinked.Has(path, v): // what is written replaces the array's
@@ -136,12 +142,16 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		return nil, nil, 0, g.fs.Answer("create", path, links.ErrIsLink(n, v))
 	}
 	if name != groupFile && !view.IsDerived(v) && n.Kind != zarrcore.ArrayNode {
-		return nil, nil, 0, g.fs.Answer("create", path, fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s", iofs.ErrExist, path, n.Kind, name))
+		return nil, nil, 0, g.fs.Answer("create", path,
+			fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s",
+				iofs.ErrExist, path, n.Kind, name))
 	}
 	return g.createView(ctx, inode, t, out)
 }
 
-func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
+func (g *groupNode) createTransient(
+	ctx context.Context, dir, name string, flags, mode uint32, out *fuse.EntryOut,
+) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	if err := g.fs.transients.RefusesName(name); err != nil {
 		return nil, nil, 0, g.fs.AnswerAt("create", dir, name, err)
 	}
@@ -253,7 +263,9 @@ func (n opening) openAnew(cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 }
 
 // openWholeAnew is openAnew for a file that is taken as a whole.
-func (n opening) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscall.Errno) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n opening) openWholeAnew(
+	h gofuse.FileHandle, flags uint32, errno syscall.Errno,
+) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if w, ok := h.(*wholeHandle); ok && errno == 0 {
 		w.whole.CopyBegins(w.By)
 		begin := func() error { return w.whole.SetSize(0) }

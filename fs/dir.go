@@ -13,8 +13,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/resolve"
 )
 
-// dirHandle is an open directory. No inode is made for an entry. go-fuse calls it from one goroutine
-// at a time.
+// dirHandle is an open directory. No inode is made for an entry. go-fuse calls it from one
+// goroutine at a time.
 type dirHandle struct {
 	group *groupNode
 	all   *listing.Listing
@@ -78,7 +78,9 @@ func (d *dirHandle) Seekdir(ctx context.Context, off uint64) syscall.Errno {
 }
 
 // Lookup finds the entry that was returned last, for a listing with attributes (READDIRPLUS).
-func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+func (d *dirHandle) Lookup(
+	ctx context.Context, name string, out *fuse.EntryOut,
+) (*gofuse.Inode, syscall.Errno) {
 	f := d.group.fs
 	req := f.request(ctx)
 	defer req.End()
@@ -91,7 +93,9 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return lookup{d.group, ctx, out}.transient(d.last.Transient)
 	}
 	n, err := f.stat.Node(req, d.last.Path)
-	if err == nil && (!d.all.Shows(req, d.last, n) || d.last.View != nil && f.unlinked.Has(n.Path, d.last.View)) {
+	if err == nil &&
+		(!d.all.Shows(req, d.last, n) || d.last.View != nil &&
+			f.unlinked.Has(n.Path, d.last.View)) {
 		err = iofs.ErrNotExist
 	}
 	if err != nil {

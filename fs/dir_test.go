@@ -47,8 +47,9 @@ func rest(t *testing.T, d *dirHandle) (names []string) {
 func TestList(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	for _, tc := range []struct{ path, want string }{
-		{"", "100%25/ a.json a.npy a.raw clash/ enormous.json enormous.npy enormous.raw line%0Abreak.json line%0Abreak.npy line%0Abreak.raw " +
-			"ocean/ strange.json strange.npy strange.raw zarr.json"},
+		{"", "100%25/ a.json a.npy a.raw clash/ enormous.json enormous.npy enormous.raw " +
+			"line%0Abreak.json line%0Abreak.npy line%0Abreak.raw ocean/ strange.json strange.npy " +
+			"strange.raw zarr.json"},
 		{"ocean", "salt.json salt.npy salt.raw zarr.json"},
 		{"100%", "zarr.json"},
 		{"clash", "%2Ezarrfs/ x%.npy x.json x.npy/ x.raw zarr%.json zarr.json zarr.npy zarr.raw"},
@@ -83,8 +84,10 @@ func TestListResolves(t *testing.T) {
 			if got.View != nil {
 				view = got.View.Name()
 			}
-			if ino := identity.Of(got.Node.Path, view).Number(); ino != e.Ino || (got.View == nil) != (e.Mode == syscall.S_IFDIR) {
-				t.Errorf("%q in %q: listed as inode %d mode %o, found inode %d, view %q", e.Name, path, e.Ino, e.Mode, ino, view)
+			if ino := identity.Of(got.Node.Path, view).Number(); ino != e.Ino ||
+				(got.View == nil) != (e.Mode == syscall.S_IFDIR) {
+				t.Errorf("%q in %q: listed as inode %d mode %o, found inode %d, view %q", e.Name,
+					path, e.Ino, e.Mode, ino, view)
 			}
 		}
 		d.Releasedir(context.Background(), 0)
@@ -93,31 +96,36 @@ func TestListResolves(t *testing.T) {
 
 func TestLongNameResolves(t *testing.T) {
 	name := strings.Repeat("long ", 80)
-	o := objects{"zarr.json": groupDoc, name + "/zarr.json": fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`)}
+	o := objects{"zarr.json": groupDoc, name + "/zarr.json": fmt.Sprintf(arrayDoc, "2, 2", "uint8",
+		"2, 2", `{"name": "bytes"}`)}
 	f := testFilesystem(t, o)
 	for _, shown := range list(t, f, "") {
 		if len(shown) > names.MaxEntry {
 			t.Errorf("%q has %d bytes", shown, len(shown))
 		}
-		if got, err := f.names.Resolve(context.Background(), "", shown); err != nil || shown != groupFile && got.Node.Path != name {
+		if got, err := f.names.Resolve(context.Background(), "", shown); err != nil ||
+			shown != groupFile && got.Node.Path != name {
 			t.Errorf("%q: %+v, %v", shown, got, err)
 		}
 	}
 }
 
 func TestRootArray(t *testing.T) {
-	f := testFilesystem(t, objects{"zarr.json": fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`)})
+	f := testFilesystem(t,
+		objects{"zarr.json": fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`)})
 	got := list(t, f, "")
 	if s := strings.Join(got, " "); s != "test.json test.npy test.raw" {
 		t.Errorf("the root holds %s", s)
 	}
 	for _, name := range got {
-		if target, err := f.names.Resolve(context.Background(), "", name); err != nil || target.Node.Kind != zarrcore.ArrayNode {
+		if target, err := f.names.Resolve(context.Background(), "", name); err != nil ||
+			target.Node.Kind != zarrcore.ArrayNode {
 			t.Errorf("%s: %+v, %v", name, target, err)
 		}
 	}
 	for _, name := range []string{"zarr.json", "other.npy", "test"} {
-		if _, err := f.names.Resolve(context.Background(), "", name); !errors.Is(err, iofs.ErrNotExist) {
+		if _, err := f.names.Resolve(context.Background(), "", name); !errors.Is(err,
+			iofs.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -138,7 +146,8 @@ func TestSeekdir(t *testing.T) {
 	}
 }
 
-// TestFirstReplyIsBrief: a first request with attributes gets few entries, and none is lost by that.
+// TestFirstReplyIsBrief: a first request with attributes gets few entries, and none is lost by
+// that.
 func TestFirstReplyIsBrief(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	d := newDirHandle(&groupNode{base: base{fs: f}}, false)
@@ -171,12 +180,14 @@ func TestFirstReplyIsBrief(t *testing.T) {
 func BenchmarkList(b *testing.B) {
 	o := objects{"zarr.json": groupDoc}
 	for i := range 1000 {
-		o[fmt.Sprintf("array%04d/zarr.json", i)] = fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`)
+		o[fmt.Sprintf("array%04d/zarr.json", i)] = fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2",
+			`{"name": "bytes"}`)
 	}
 	f := testFilesystem(b, o)
 	for b.Loop() {
 		d := newDirHandle(&groupNode{base: base{fs: f}}, false)
-		for e, _ := d.Readdirent(context.Background()); e != nil; e, _ = d.Readdirent(context.Background()) {
+		for e, _ := d.Readdirent(context.Background()); e != nil; e,
+			_ = d.Readdirent(context.Background()) {
 		}
 		d.Releasedir(context.Background(), 0)
 	}

@@ -3,9 +3,9 @@
 // writes of package zarrcore.
 //
 // A name in the mount is resolved (package resolve) to a node of the hierarchy and, for a file, a
-// view of it (package view). Opening a file asks its view for a content: a snapshot, or a header and
-// an array behind it. A READ takes pieces of pinned memory from the content and hands them to the
-// kernel without a copy (reply.go).
+// view of it (package view). Opening a file asks its view for a content: a snapshot, or a header
+// and an array behind it. A READ takes pieces of pinned memory from the content and hands them to
+// the kernel without a copy (reply.go).
 //
 // A file that is read again and again becomes a plain file in the scratch folder. The kernel reads
 // that without asking (packages material and pagecache).

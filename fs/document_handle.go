@@ -103,7 +103,9 @@ func (h *documentHandle) noteRead(ctx context.Context) {
 }
 
 // Read reads the text.
-func (h *documentHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+func (h *documentHandle) Read(
+	_ context.Context, dest []byte, off int64,
+) (fuse.ReadResult, syscall.Errno) {
 	n := 0
 	h.doc.Text.Look(func(text []byte) { n = copy(dest, text[min(off, int64(len(text))):]) })
 	return fuse.ReadResultData(dest[:n]), 0
@@ -166,9 +168,9 @@ func (h *documentHandle) Release(context.Context) syscall.Errno {
 	return 0
 }
 
-// keepRefused keeps the text of a new document that was refused, when the mount ends, as other files
-// are. Its program is told, but not every program looks at the error of a write or a close. The text
-// is kept no longer once a document is taken under that name.
+// keepRefused keeps the text of a new document that was refused, when the mount ends, as other
+// files are. Its program is told, but not every program looks at the error of a write or a close.
+// The text is kept no longer once a document is taken under that name.
 func (h *documentHandle) keepRefused() {
 	d, f := h.doc, h.node.fs
 	if h.awaited == nil || !f.transients.Has(h.awaited) {

@@ -24,7 +24,8 @@ type handle struct {
 	content view.Content
 	direct  bool           // its reads pass the page cache by; those of a mapping do not
 	backing *material.File // nil: it is not a passthrough handle
-	drops   string         // the fingerprint at an open at which the kernel drops the pages; "" if it keeps them
+	// the fingerprint at an open at which the kernel drops the pages; "" if it keeps them
+	drops string
 }
 
 var (
@@ -39,7 +40,9 @@ func newHandle(n *fileNode, c view.Content) *handle {
 }
 
 // Read answers one READ from pinned memory. Reads beyond the end are shortened, as by read(2).
-func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+func (h *handle) Read(
+	ctx context.Context, dest []byte, off int64,
+) (fuse.ReadResult, syscall.Errno) {
 	f := h.node.fs
 	h.note(ctx, off, min(int64(len(dest)), h.size()-off))
 	req := f.request(ctx)
@@ -144,7 +147,9 @@ func (h *handle) isArriving() bool {
 
 // readShort answers a READ for the page cache that has found only r, less than the kernel asks for.
 // It reads again until the kernel has noted the size of the file.
-func (h *handle) readShort(req *wire.Request, r *view.Found, off, n int64) (_ *view.Found, err error) {
+func (h *handle) readShort(
+	req *wire.Request, r *view.Found, off, n int64,
+) (_ *view.Found, err error) {
 	end := time.Now().Add(wire.SizeWait)
 	for int64(r.N) < n && h.node.isOverrated(off+int64(r.N)) && time.Now().Before(end) {
 		r.Done()

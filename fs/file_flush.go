@@ -50,14 +50,16 @@ func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
 	return h.node.fs.Answer("fsync", h.node.path(), w.Flush(h.node.fs.ctx, h.node.view, nil, true))
 }
 
-// Release ends the handle. What could not be stored stays in memory, is tried again, and is named in the log.
+// Release ends the handle. What could not be stored stays in memory, is tried again, and is named
+// in the log.
 func (h *writer) Release(ctx context.Context) syscall.Errno {
 	h.node.use().writers.Add(-1)
 	if h.Closes() && h.node.use().writers.Load() == 0 {
 		h.node.fs.Answer("close", h.node.path(), view.ErrEmpty(h.View)) // for the log
 	}
 	if bytes, err := h.Of.Unsaved(); err != nil {
-		h.node.fs.log.Error("closed, but not stored", "path", h.node.path(), "bytes", bytes, "err", err)
+		h.node.fs.log.Error("closed, but not stored", "path", h.node.path(), "bytes", bytes, "err",
+			err)
 	}
 	h.Of.Close(h.View)
 	return h.handle.Release(ctx)

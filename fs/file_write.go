@@ -183,7 +183,8 @@ func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) sy
 			err = h.Clear(int64(off), int64(size))
 		}
 	default:
-		err = fmt.Errorf("fallocate mode %#x: %w; expected 0, a hole, or a range of zeros", mode, errors.ErrUnsupported)
+		err = fmt.Errorf("fallocate mode %#x: %w; expected 0, a hole, or a range of zeros", mode,
+			errors.ErrUnsupported)
 	}
 	return f.AnswerChange("fallocate", h.node.path(), err)
 }

@@ -188,14 +188,16 @@ func (f *filesystem) setContents() {
 		Transients: f.transients, Stat: f.stat, Kernel: f.kernel, Writings: f.writings,
 		Layout: f.o.HDF5Layout})
 	f.creation = creation.New(creation.Mount{Ctx: f.ctx, H: f.h, Log: f.log, Names: f.names,
-		Sites: f.sites, Traces: f.traces, Unlinked: f.unlinked, Compared: f.compared, Transients: f.transients,
-		Stat: f.stat, Failures: f.Failures, Files: f.adopting,
+		Sites: f.sites, Traces: f.traces, Unlinked: f.unlinked, Compared: f.compared,
+		Transients: f.transients,
+		Stat:       f.stat, Failures: f.Failures, Files: f.adopting,
 		IsFromDocument: func(path, attr string, by program.Process) bool {
 			return f.attributes.IsFromDocument(path, attr, by)
 		},
 		Report: func(op, path string, err error) { f.Answer(op, path, err) }})
-	f.remade = remake.New(remake.Mount{Ctx: f.ctx, H: f.h, Sites: f.sites, Stat: f.stat, Kernel: f.kernel,
-		Texts: f.wholes, Unlinked: f.unlinked, Waiting: f.adopting})
+	f.remade = remake.New(remake.Mount{Ctx: f.ctx, H: f.h, Sites: f.sites, Stat: f.stat,
+		Kernel: f.kernel,
+		Texts:  f.wholes, Unlinked: f.unlinked, Waiting: f.adopting})
 	f.libraries = library.New(library.Mount{Ctx: f.ctx, H: f.h, Log: f.log, Names: f.names,
 		Traces: f.traces, Transients: f.transients, Errors: &f.Errors, Failures: f.Failures,
 		Gone:      func(path string) { f.present.Ended(path) },
@@ -216,24 +218,28 @@ func (f *filesystem) setChanges() {
 	f.links = links.New(links.Mount{Ctx: f.ctx, H: f.h, Log: f.log, Names: f.names, Sites: f.sites,
 		Present: f.present, Stat: f.stat, Traces: f.traces, Unlinked: f.unlinked,
 		Transients: f.transients})
-	f.attributes = attributes.New(attributes.Mount{Answers: &f.Answers, Ctx: f.ctx, H: f.h, Log: f.log,
+	f.attributes = attributes.New(attributes.Mount{Answers: &f.Answers, Ctx: f.ctx, H: f.h,
+		Log:   f.log,
 		Nodes: &f.ids, Sites: f.sites, Documents: f.documents, Transients: f.transients,
 		Traces: f.traces, Copied: f.copied, Rights: f.rights, Stat: f.stat})
 	f.listings = listing.Mount{Ctx: f.ctx, H: f.h, Names: f.names, Unlinked: f.unlinked,
 		Transients: f.transients, Errors: &f.Errors}
-	f.inodes = inode.New(inode.Mount{H: f.h, Store: f.o.Store, Errors: &f.Errors, Started: f.started,
-		Names: f.names, Rights: f.rights, Stat: f.stat, Writings: f.writings, Texts: f.wholes,
+	f.inodes = inode.New(inode.Mount{H: f.h, Store: f.o.Store, Errors: &f.Errors,
+		Started: f.started,
+		Names:   f.names, Rights: f.rights, Stat: f.stat, Writings: f.writings, Texts: f.wholes,
 		Documents: f.documents, Composites: f.composites, OpenSize: f.openSize})
 	f.renames = renaming.New(f.renamingMount())
 }
 
 // renamingMount returns what a rename needs of the mount.
 func (f *filesystem) renamingMount() renaming.Mount {
-	replaces := replacing.New(replacing.Mount{Ctx: f.ctx, H: f.h, Store: f.o.Store, States: &f.states,
-		Nodes: &f.ids, Present: f.present, Traces: f.traces, Stat: f.stat, Documents: f.documents,
+	replaces := replacing.New(replacing.Mount{Ctx: f.ctx, H: f.h, Store: f.o.Store,
+		States: &f.states,
+		Nodes:  &f.ids, Present: f.present, Traces: f.traces, Stat: f.stat, Documents: f.documents,
 		Remade: f.remade})
 	installs := install.New(install.Mount{Ctx: f.ctx, H: f.h, Sites: f.sites, Traces: f.traces,
-		Transients: f.transients, Writings: f.writings, Documents: f.documents, Compared: f.compared,
+		Transients: f.transients, Writings: f.writings, Documents: f.documents,
+		Compared: f.compared,
 		Material: f.material, Kernel: f.kernel, Adopting: f.adopting, Creation: f.creation})
 	return renaming.Mount{Ctx: f.ctx, H: f.h, Names: f.names, Sites: f.sites, Nodes: &f.ids,
 		Present: f.present, Links: f.links, Replacing: replaces, Traces: f.traces,
@@ -244,8 +250,9 @@ func (f *filesystem) renamingMount() renaming.Mount {
 
 // transientOptions returns what is done with files that the store does not have.
 func (f *filesystem) transientOptions() transient.Options {
-	return transient.Options{Scratch: f.o.Scratch.Dir, SpaceSize: f.o.Scratch.Size, KeepDir: f.o.Scratch.KeepDir,
-		Refuse: f.o.Scratch.RefuseOthers, Log: f.log, Ended: f.ids.RemoveKey,
+	return transient.Options{Scratch: f.o.Scratch.Dir, SpaceSize: f.o.Scratch.Size,
+		KeepDir: f.o.Scratch.KeepDir,
+		Refuse:  f.o.Scratch.RefuseOthers, Log: f.log, Ended: f.ids.RemoveKey,
 		Of: transient.Origin{Name: f.o.Name, Store: f.h.Name(), Mount: f.mount, Since: f.started}}
 }
 
@@ -259,7 +266,9 @@ func (f *filesystem) materialOptions() material.Options {
 }
 
 // request returns the context of a kernel request and what must be called when it is answered.
-func (f *filesystem) request(ctx context.Context) *wire.Request { return wire.NewRequest(f.ctx, ctx) }
+func (f *filesystem) request(ctx context.Context) *wire.Request {
+	return wire.NewRequest(f.ctx, ctx)
+}
 
 // whyUnsaved returns why what was written to the array at path could not be stored at the last
 // attempt. It returns nil if it was stored.

@@ -47,14 +47,16 @@ func (h *hangs) Inject(op storetest.Op) storetest.Fault {
 
 // await waits until something waits for the store, and for some time no more begins to.
 func (h *hangs) await() {
-	for before := int64(-1); h.waiting.Load() != before || before == 0; time.Sleep(100 * time.Millisecond) {
+	for before := int64(-1); h.waiting.Load() != before ||
+		before == 0; time.Sleep(100 * time.Millisecond) {
 		before = h.waiting.Load()
 	}
 }
 
 const hangBytes = 4 << 20 // of an array that is read in order, by bands
 
-// hangingMount returns a mount of a store with the same arrays in the root and in the group "g", where those may hang.
+// hangingMount returns a mount of a store with the same arrays in the root and in the group "g",
+// where those may hang.
 func hangingMount(t *testing.T, in *hangs) (dir string) {
 	t.Helper()
 	s := store.New(storetest.Faulty(memstore.New(), in), "test")
@@ -66,9 +68,11 @@ func hangingMount(t *testing.T, in *hangs) (dir string) {
 	for _, group := range []string{"", "g/"} {
 		put(group+"zarr.json", []byte(groupDoc))
 		for _, array := range []string{"a", "new"} {
-			put(group+array+"/zarr.json", fmt.Appendf(nil, arrayDoc, "64, 65536", "uint8", "1, 65536", `{"name": "bytes"}`))
+			put(group+array+"/zarr.json", fmt.Appendf(nil, arrayDoc, "64, 65536", "uint8",
+				"1, 65536", `{"name": "bytes"}`))
 			for i := range hangBytes >> 16 {
-				put(fmt.Sprintf("%s%s/c/%d/0", group, array, i), bytes.Repeat([]byte{byte(i)}, 1<<16))
+				put(fmt.Sprintf("%s%s/c/%d/0", group, array, i),
+					bytes.Repeat([]byte{byte(i)}, 1<<16))
 			}
 		}
 		for key, data := range stringObjects() {
@@ -134,12 +138,18 @@ func users(dir string) map[string]func() error {
 		},
 		"read at random": func() error { return readAtOf(at("a.npy"), 3<<20) },
 		"write": func() error {
-			return changed(at("a.raw"), os.O_WRONLY, func(f *os.File) error { _, err := f.WriteAt([]byte("hello"), 77); return err })
+			return changed(at("a.raw"), os.O_WRONLY, func(f *os.File) error {
+				_, err := f.WriteAt([]byte("hello"), 77)
+				return err
+			})
 		},
 		"edit":         func() error { return edit(at("a.json")) },
 		"edit as well": func() error { return edit(at("a.json")) },
 		"append a line": func() error {
-			return changed(at("s.jsonl"), os.O_WRONLY|os.O_APPEND, func(f *os.File) error { _, err := f.WriteString("\"more\"\n"); return err })
+			return changed(at("s.jsonl"), os.O_WRONLY|os.O_APPEND, func(f *os.File) error {
+				_, err := f.WriteString("\"more\"\n")
+				return err
+			})
 		},
 		"stat": func() error { _, err := os.Stat(at("a.npy")); return err },
 	}
@@ -196,14 +206,18 @@ func edit(name string) error {
 	if err != nil {
 		return err
 	}
-	return changed(name, os.O_WRONLY|os.O_TRUNC, func(f *os.File) error { _, err := f.Write(text); return err })
+	return changed(name, os.O_WRONLY|os.O_TRUNC, func(f *os.File) error {
+		_, err := f.Write(text)
+		return err
+	})
 }
 
 // newNpy is a .npy file of numbers.
 func newNpy() []byte {
 	head := "{'descr': '|u1', 'fortran_order': False, 'shape': (100,), }"
 	head += strings.Repeat(" ", 117-len(head)) + "\n"
-	return append(append(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(head))), head...), make([]byte, 100)...)
+	return append(append(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"),
+		uint16(len(head))), head...), make([]byte, 100)...)
 }
 
 // TestStoreHangsOnOneArray: while the store hangs on the arrays of one group, all other arrays go
@@ -215,9 +229,11 @@ func TestStoreHangsOnOneArray(t *testing.T) {
 }
 
 func hangOnOneArray(t *testing.T, changes bool) {
-	in := &hangs{below: []string{"g/a", "g/new", "g/s"}, changes: changes, ended: make(chan struct{})}
+	in := &hangs{below: []string{"g/a", "g/new", "g/s"}, changes: changes,
+		ended: make(chan struct{})}
 	dir := hangingMount(t, in)
-	for name, do := range users(filepath.Join(dir, "g")) { // what they use is open, cached and known
+	// what they use is open, cached and known
+	for name, do := range users(filepath.Join(dir, "g")) {
 		if err := do(); err != nil {
 			t.Fatalf("%s, before the store hangs: %v", name, err)
 		}
@@ -258,7 +274,10 @@ func hangOnOneArray(t *testing.T, changes bool) {
 		return err
 	}
 	others["list"] = func() error { _, err := os.ReadDir(dir); return err }
-	others["status"] = func() error { _, err := os.ReadFile(filepath.Join(dir, ".zarrfs", "status.json")); return err }
+	others["status"] = func() error {
+		_, err := os.ReadFile(filepath.Join(dir, ".zarrfs", "status.json"))
+		return err
+	}
 	others["make and remove"] = func() error {
 		name := filepath.Join(dir, "made.npy")
 		if err := os.WriteFile(name, newNpy(), 0o666); err != nil {

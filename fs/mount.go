@@ -81,15 +81,18 @@ func (m *Mount) serve(root *groupNode) error {
 
 func (f *filesystem) nodeOptions() *gofuse.Options {
 	id := f.ids.Root()
-	return &gofuse.Options{NullPermissions: true, RootStableAttr: &id, Logger: f.goLog(slog.LevelWarn)}
+	return &gofuse.Options{NullPermissions: true, RootStableAttr: &id,
+		Logger: f.goLog(slog.LevelWarn)}
 }
 
 // serverOptions returns how go-fuse is to serve.
 func (f *filesystem) serverOptions() fuse.MountOptions {
 	return fuse.MountOptions{
-		Name: "zarrfs", FsName: cmp.Or(f.o.Source, "zarrfs"), AllowOther: f.o.Rights.AllowOther, Options: []string{"default_permissions"},
+		Name: "zarrfs", FsName: cmp.Or(f.o.Source, "zarrfs"), AllowOther: f.o.Rights.AllowOther,
+		Options:  []string{"default_permissions"},
 		MaxWrite: maxRequest, MaxBackground: maxBackground,
-		DisableSplice: true, // a reply of 1 MiB and its header do not fit its pipe; writev is faster anyway
+		// a reply of 1 MiB and its header do not fit its pipe; writev is faster anyway
+		DisableSplice: true,
 		// Without the last of them the kernel asks before each WRITE whether the file has
 		// capabilities to lose.
 		ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_HANDLE_KILLPRIV_V2,

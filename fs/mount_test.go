@@ -19,7 +19,8 @@ func TestNoMountpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Close()
-	if _, err := New(testFilesystem(t, testObjects()).h, file.Name()+"/x", nil); !errors.Is(err, unix.ENOTDIR) {
+	if _, err := New(testFilesystem(t, testObjects()).h, file.Name()+"/x", nil); !errors.Is(err,
+		unix.ENOTDIR) {
 		t.Errorf("a folder that cannot be there: %v", err)
 	}
 }
@@ -30,7 +31,8 @@ func TestRelativeMountpoint(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(filepath.Dir(dir))
 	m, err := New(testFilesystem(t, testObjects()).h, filepath.Base(dir), nil)
-	if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) || errors.Is(err, attach.ErrNoFusermount) {
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) ||
+		errors.Is(err, attach.ErrNoFusermount) {
 		t.Skip(err)
 	}
 	if err != nil {

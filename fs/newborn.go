@@ -33,7 +33,8 @@ func (n opening) openNewborn(v view.ArrayView) gofuse.FileHandle {
 	f, by := n.fs, wire.Caller(n.ctx)
 	w := f.writings.Open(n.path, nil, v)
 	if w.Live() == nil && w.Awaiting(v) == nil {
-		w.Await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
+		w.Await(func(ctx context.Context, shape []int64, t dtype.Type,
+			fortran bool) (*zarrcore.Array, error) {
 			return f.sites.CreateAt(w.Path, func(path string) (*zarrcore.Array, error) {
 				return f.creation.ByHeader(ctx, path, by, shape, t, fortran)
 			})

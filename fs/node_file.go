@@ -34,14 +34,16 @@ type fileNode struct {
 	used atomic.Pointer[uses] // see use
 }
 
-// uses is what programs do with a file. Most files are only listed: a listing of a large group makes
-// very many nodes, so this is not a part of them.
+// uses is what programs do with a file. Most files are only listed: a listing of a large group
+// makes very many nodes, so this is not a part of them.
 type uses struct {
-	habit   pagecache.Habit
-	paged   atomic.Bool              // the kernel may keep pages of it; set before it gets the first
-	writers atomic.Int64             // writable handles
-	sizing  wire.Sizing              // requests for another size
-	sized   atomic.Int64             // when its size last changed, for whatever reason, in nanoseconds since 1970
+	habit pagecache.Habit
+	// the kernel may keep pages of it; set before it gets the first
+	paged   atomic.Bool
+	writers atomic.Int64 // writable handles
+	sizing  wire.Sizing  // requests for another size
+	// when its size last changed, for whatever reason, in nanoseconds since 1970
+	sized   atomic.Int64
 	readers selfcopy.Readers         // the others
 	made    atomic.Pointer[madeFile] // by mknod(2), and not opened yet
 	link    atomic.Pointer[string]   // the text of the link in whose place it was created
@@ -73,7 +75,9 @@ var (
 
 // Getattr returns size and time from the array's metadata, as the store has it now and as programs
 // have changed it since.
-func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
+func (n *fileNode) Getattr(
+	ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut,
+) syscall.Errno {
 	return n.attr(ctx, out)
 }
 
@@ -117,7 +121,9 @@ func (n *fileNode) attr(ctx context.Context, out *fuse.AttrOut) syscall.Errno {
 }
 
 // Open opens the file, on the array as the store has it now.
-func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n *fileNode) Open(
+	ctx context.Context, flags uint32,
+) (gofuse.FileHandle, uint32, syscall.Errno) {
 	h, given, errno := opening{n, ctx}.open(flags)
 	if errno == 0 {
 		n.fs.again.Ended(wire.Thread(ctx))
@@ -167,7 +173,8 @@ func (n opening) openForReading() (gofuse.FileHandle, uint32, syscall.Errno) {
 	n.awaitEmptied()
 	n.fs.stat.Forget(n.path()) // what is asked after the open must be as new as what is opened
 	if n.announced() != nil {
-		return newHandle(n.fileNode, view.Snapshot(nil)), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
+		return newHandle(n.fileNode, view.Snapshot(nil)), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH,
+			0
 	}
 	c, err := n.view.Open(req, n.fs.h, n.path())
 	if err != nil {
@@ -267,13 +274,15 @@ func (n *fileNode) reading() *pagecache.Habit { return &n.use().habit }
 // open must see the size of the file that it opens, not one of up to a second ago.
 func (n *fileNode) announce(size int64) {
 	if n.tell(size) != size {
-		n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
+		// attributes only: takes no page lock, so it may be sent from a handler
+		n.NotifyContent(-1, 0)
 	}
 }
 
 // tell notes the size that the kernel is about to be told, and returns the one that it knew.
 func (n *fileNode) tell(size int64) (known int64) {
-	if known = n.told.Swap(size); known > 0 && known != size { // another program has changed it in the store
+	// another program has changed it in the store
+	if known = n.told.Swap(size); known > 0 && known != size {
 		n.NoteSized()
 	}
 	return known

@@ -50,13 +50,17 @@ func (g lookup) ghost(dir, name string) *gofuse.Inode {
 }
 
 // Getattr shows an empty file.
-func (n *ghostNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
+func (n *ghostNode) Getattr(
+	_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut,
+) syscall.Errno {
 	n.fs.inodes.Common(rights.File, ghostTime, &out.Attr)
 	return 0
 }
 
 // Setattr ends the ghost.
-func (n *ghostNode) Setattr(context.Context, gofuse.FileHandle, *fuse.SetAttrIn, *fuse.AttrOut) syscall.Errno {
+func (n *ghostNode) Setattr(
+	context.Context, gofuse.FileHandle, *fuse.SetAttrIn, *fuse.AttrOut,
+) syscall.Errno {
 	return n.end()
 }
 

@@ -42,7 +42,9 @@ func (g *groupNode) here() (string, syscall.Errno) {
 }
 
 // Lookup finds a child by the name under which it is shown.
-func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+func (g *groupNode) Lookup(
+	ctx context.Context, name string, out *fuse.EntryOut,
+) (*gofuse.Inode, syscall.Errno) {
 	found, errno := lookup{g, ctx, out}.find(name)
 	if errno == 0 {
 		g.fs.again.Found(wire.Thread(ctx), found.StableAttr().Gen)
@@ -118,7 +120,9 @@ func (g lookup) missed(dir, name string, err error) (path string, ok bool) {
 }
 
 // Getattr returns when the group was changed.
-func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
+func (g *groupNode) Getattr(
+	ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut,
+) syscall.Errno {
 	req := g.fs.request(ctx)
 	defer req.End()
 	dir, errno := g.here()
@@ -126,7 +130,8 @@ func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.
 		return errno
 	}
 	n, err := g.fs.h.Node(req, dir)
-	if errors.Is(err, iofs.ErrNotExist) && g.IsRoot() { // the store was removed: its mount is still there, to say so
+	// the store was removed: its mount is still there, to say so
+	if errors.Is(err, iofs.ErrNotExist) && g.IsRoot() {
 		n, err = &zarrcore.Node{}, nil
 	}
 	if err != nil {
@@ -138,7 +143,9 @@ func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.
 }
 
 // OpendirHandle begins a listing. The kernel may keep it as long as the group is unchanged.
-func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (g *groupNode) OpendirHandle(
+	ctx context.Context, _ uint32,
+) (gofuse.FileHandle, uint32, syscall.Errno) {
 	g.fs.count.Listings.Add(1)
 	req := g.fs.request(ctx)
 	defer req.End()
@@ -152,7 +159,8 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	}
 	bare := g.fs.libraries.MadeBy(ctx, dir) && g.fs.libraries.IsAsMade(n)
 	d := newDirHandle(g, bare)
-	if bare || !g.fs.inodes.ShowsTimes() || g.fs.names.IsAlone() || len(g.fs.transients.In(dir)) > 0 {
+	if bare || !g.fs.inodes.ShowsTimes() || g.fs.names.IsAlone() ||
+		len(g.fs.transients.In(dir)) > 0 {
 		g.listing.Changed()
 		return d, 0, 0
 	}
@@ -160,7 +168,9 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 }
 
 // Link makes no hard links.
-func (g *groupNode) Link(_ context.Context, _ gofuse.InodeEmbedder, name string, _ *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+func (g *groupNode) Link(
+	_ context.Context, _ gofuse.InodeEmbedder, name string, _ *fuse.EntryOut,
+) (*gofuse.Inode, syscall.Errno) {
 	return nil, g.refuse("link", name, "a store has no hard links; copy the file instead")
 }
 

@@ -87,14 +87,18 @@ func (n *linkNode) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 }
 
 // Getattr returns the time of the link itself.
-func (n *linkNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
+func (n *linkNode) Getattr(
+	ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut,
+) syscall.Errno {
 	text, mtime, errno := n.read(ctx)
 	n.fs.inodes.Link(text, mtime, &out.Attr)
 	return errno
 }
 
 // Setattr takes times and owners, and forgets them.
-func (n *linkNode) Setattr(ctx context.Context, h gofuse.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+func (n *linkNode) Setattr(
+	ctx context.Context, h gofuse.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut,
+) syscall.Errno {
 	out.Ino = n.Number()
 	return n.Getattr(ctx, h, out)
 }
@@ -166,8 +170,8 @@ func (g *groupNode) symlink(
 	return g.inodeFor(ctx, t).Operations(), nil
 }
 
-// symlinkOther makes a link that the store cannot have: its own name is not a view's, or it leads to
-// a transient. It may be renamed onto a view, and otherwise is kept when the mount ends.
+// symlinkOther makes a link that the store cannot have: its own name is not a view's, or it leads
+// to a transient. It may be renamed onto a view, and otherwise is kept when the mount ends.
 func (g *groupNode) symlinkOther(
 	to resolve.LinkTarget, name string, out *fuse.EntryOut,
 ) (gofuse.InodeEmbedder, error) {

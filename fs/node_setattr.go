@@ -22,7 +22,9 @@ var (
 
 // Setattr changes the size. Modes, owners and times are those of the mount and the store: setting
 // them succeeds, as programs that copy files expect, and has no effect.
-func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+func (n *fileNode) Setattr(
+	ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut,
+) syscall.Errno {
 	out.Ino = n.Number()
 	n.sayModesStay(in)
 	size, sized := in.GetSize()
@@ -47,7 +49,9 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 }
 
 // Setattr of a directory has no effect.
-func (g *groupNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+func (g *groupNode) Setattr(
+	ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut,
+) syscall.Errno {
 	out.Ino = g.Number()
 	g.sayModesStay(in)
 	return g.Getattr(ctx, fh, out)
@@ -88,7 +92,8 @@ func (n resizing) setSize(fh gofuse.FileHandle, size int64) error {
 	if h, ok := fh.(interface{ Truncated(int64) }); ok {
 		h.Truncated(size)
 	}
-	if _, whole := fh.(*wholeHandle); whole || isText && !ok || n.fs.wholes.FindAt(n.path, n.view) != nil {
+	if _, whole := fh.(*wholeHandle); whole || isText && !ok ||
+		n.fs.wholes.FindAt(n.path, n.view) != nil {
 		return n.setWholeSize(size)
 	}
 	if !ok {

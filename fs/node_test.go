@@ -39,7 +39,8 @@ func TestRenewedIdentity(t *testing.T) {
 	}
 	f.ids.Keep(nodeOf(before)) // an open that came through the old name
 	after := l.look("a.raw")
-	if after == before || after.StableAttr().Ino != before.StableAttr().Ino || after.StableAttr().Gen == before.StableAttr().Gen {
+	if after == before || after.StableAttr().Ino != before.StableAttr().Ino ||
+		after.StableAttr().Gen == before.StableAttr().Gen {
 		t.Errorf("renewed: %v, before %v", after, before)
 	}
 	if l.look("a.raw") != after || l.look("a.npy") != other {
@@ -95,8 +96,8 @@ func TestForgottenLate(t *testing.T) {
 	}
 }
 
-// TestStaleInTheNextCall: `mv g/a.* h/` asks for each file in turn, by names that the kernel knows of
-// a node that is gone. For each of these calls the kernel must look the name up again.
+// TestStaleInTheNextCall: `mv g/a.* h/` asks for each file in turn, by names that the kernel knows
+// of a node that is gone. For each of these calls the kernel must look the name up again.
 func TestStaleInTheNextCall(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	l := looker{t, mountless(f)}

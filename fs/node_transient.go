@@ -107,13 +107,17 @@ func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
 }
 
 // Getattr returns the attributes of the scratch file.
-func (n *transientNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
+func (n *transientNode) Getattr(
+	_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut,
+) syscall.Errno {
 	return n.attr(&out.Attr)
 }
 
 // Setattr truncates or extends the file, or sets its mode or times. An owner is accepted and has no
 // effect.
-func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+func (n *transientNode) Setattr(
+	_ context.Context, _ gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut,
+) syscall.Errno {
 	out.Ino = n.Number()
 	var err error
 	if size, ok := in.GetSize(); ok {
@@ -154,7 +158,9 @@ func setTimes(fd int, in *fuse.SetAttrIn) error {
 
 // Open opens the transient, unless it has become something else under its name: ESTALE lets the
 // kernel look again.
-func (n *transientNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n *transientNode) Open(
+	_ context.Context, flags uint32,
+) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.Place().IsGone() || n.data.IsAside() {
 		return nil, 0, syscall.ESTALE
 	}
@@ -172,7 +178,9 @@ func (n *transientNode) handle(flags uint32) *transientHandle {
 
 // Getxattr says why the file could not become a view, or was refused something. A transient has no
 // other metadata.
-func (n *transientNode) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
+func (n *transientNode) Getxattr(
+	_ context.Context, attr string, dest []byte,
+) (uint32, syscall.Errno) {
 	why := n.data.Refused()
 	if why == nil {
 		why = n.fs.Failures.Of(n.data.Path())
@@ -194,7 +202,9 @@ func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, sysca
 // Setxattr is refused, as on a file system without attributes. Editors do not care, which set an
 // access list of their temporary files. What is copied of an array waits for it. A program that
 // sets what describes an array copies all attributes of a file, and needs no reason.
-func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, _ uint32) syscall.Errno {
+func (n *transientNode) Setxattr(
+	ctx context.Context, attr string, data []byte, _ uint32,
+) syscall.Errno {
 	path, isCopied := n.data.Path(), wire.Caller(ctx).Mover
 	switch {
 	case xattr.IsSystems(attr):
@@ -210,12 +220,15 @@ func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, 
 		return unix.EOPNOTSUPP
 	}
 	_, name := names.Split(path)
-	return n.fs.Answer("setxattr", path, fmt.Errorf("%w: %s is not an array, and has no attributes "+
-		"such as %s", errors.ErrUnsupported, name, attr))
+	return n.fs.Answer("setxattr", path,
+		fmt.Errorf("%w: %s is not an array, and has no attributes "+
+			"such as %s", errors.ErrUnsupported, name, attr))
 }
 
 // Read reads from the scratch file.
-func (h *transientHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+func (h *transientHandle) Read(
+	_ context.Context, dest []byte, off int64,
+) (fuse.ReadResult, syscall.Errno) {
 	got, err := h.node.data.Bytes.ReadAt(dest, off)
 	if err != nil && err != io.EOF {
 		return nil, h.node.fs.AnswerRead("read", h.node.data.Path(), err)
@@ -290,7 +303,9 @@ func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uin
 		}
 	}
 	for err == unix.EINTR {
-		err = h.node.data.Bytes.UseFD(func(fd int) error { return unix.Fallocate(fd, mode, int64(off), int64(size)) })
+		err = h.node.data.Bytes.UseFD(func(fd int) error {
+			return unix.Fallocate(fd, mode, int64(off), int64(size))
+		})
 	}
 	if err == unix.ENOSYS {
 		err = unix.EOPNOTSUPP
@@ -302,7 +317,9 @@ func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uin
 }
 
 // Lseek finds data and holes of the scratch file.
-func (h *transientHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
+func (h *transientHandle) Lseek(
+	_ context.Context, off uint64, whence uint32,
+) (uint64, syscall.Errno) {
 	var n int64
 	err := h.node.data.Bytes.UseFD(func(fd int) (err error) {
 		n, err = unix.Seek(fd, int64(off), int(whence))

@@ -48,7 +48,8 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 		}
 	}
 	if left := g.fs.transients.In(path); len(left) > 0 {
-		return g.fs.Answer("rmdir", path, fmt.Errorf("%w: %q holds files that are not arrays", zarrcore.ErrNotEmpty, name))
+		return g.fs.Answer("rmdir", path, fmt.Errorf("%w: %q holds files that are not arrays",
+			zarrcore.ErrNotEmpty, name))
 	}
 	if by := wire.Caller(ctx); by.Mover && g.fs.traces.Awaits(path, by) {
 		return syscall.ENOTEMPTY // rsync tries this after each file that it has renamed out of it
@@ -103,7 +104,8 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 // unlinkView hides a view of an array, or removes the array with the last of its listed views.
 func (f *filesystem) unlinkView(ctx context.Context, t resolve.Target) error {
 	path, listed := t.Node.Path, f.names.Listed(t.Node)&view.Keepers()
-	if err := f.rights.RefusesAll(ctx, rights.UserOf(ctx), f.h, t.Node, rights.ToRemove); err != nil {
+	if err := f.rights.RefusesAll(ctx, rights.UserOf(ctx), f.h, t.Node,
+		rights.ToRemove); err != nil {
 		return err
 	}
 	if err := f.between.Refuses(wire.Caller(ctx), path, t.View); err != nil {

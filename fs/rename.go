@@ -20,9 +20,12 @@ var _ = (gofuse.NodeRenamer)((*groupNode)(nil))
 
 // Rename moves a group, an array or a link to one by any of its views, or a transient. A transient
 // that is renamed onto a view becomes it.
-func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+func (g *groupNode) Rename(
+	ctx context.Context, name string, newParent gofuse.InodeEmbedder, newName string, flags uint32,
+) syscall.Errno {
 	if flags&^unix.RENAME_NOREPLACE != 0 {
-		return g.fs.AnswerAt("rename", g.path(), name, fmt.Errorf("%w: two files cannot change places at once", iofs.ErrInvalid))
+		return g.fs.AnswerAt("rename", g.path(), name,
+			fmt.Errorf("%w: two files cannot change places at once", iofs.ErrInvalid))
 	}
 	to, ok := newParent.(*groupNode)
 	if !ok {

@@ -66,7 +66,9 @@ var sampleParts = map[string]struct {
 		func(s *known.State) string { return s.Refused["x.json"].At().Dir },
 	},
 	"Trace": {
-		func(f *filesystem, path string) { f.traces.Made(path, npyView, program.Process{PID: 1}) }, nil,
+		func(f *filesystem, path string) {
+			f.traces.Made(path, npyView, program.Process{PID: 1})
+		}, nil,
 	},
 	"Failure": {
 		func(f *filesystem, path string) { f.Failures.Note(path, io.ErrUnexpectedEOF) }, nil,
@@ -91,7 +93,8 @@ var sampleParts = map[string]struct {
 // fillStat asks what there is to know of the array at path, which it makes.
 func fillStat(f *filesystem, path string) {
 	dir, _ := names.Split(path)
-	err := errors.Join(f.h.CreateGroup(f.ctx, dir), f.h.CreateFromDocument(f.ctx, path, []byte(testObjects()["a/zarr.json"])))
+	err := errors.Join(f.h.CreateGroup(f.ctx, dir),
+		f.h.CreateFromDocument(f.ctx, path, []byte(testObjects()["a/zarr.json"])))
 	if err != nil && !errors.Is(err, os.ErrExist) { // for the other part of a state
 		panic(err)
 	}
@@ -124,7 +127,8 @@ func fillMaterial(f *filesystem, path string) {
 }
 
 // forgottenByRename are the parts that are true of a path only, or of what is read there now.
-var forgottenByRename = map[string]bool{"Material": true, "Trace": true, "Failure": true, "Node": true, "Taken": true, "Reads": true,
+var forgottenByRename = map[string]bool{"Material": true, "Trace": true, "Failure": true,
+	"Node": true, "Taken": true, "Reads": true,
 	"Copied": true, "Views": true}
 
 // TestPartsFollowARename renames a group while all is known of an array in it: each part is at the
@@ -141,7 +145,8 @@ func TestPartsFollowARename(t *testing.T) {
 		}
 	}
 	isEmpty := func(s *known.State, i int) bool {
-		p := reflect.NewAt(fields.Field(i).Type, reflect.ValueOf(s).Elem().Field(i).Addr().UnsafePointer()).Interface().(pathstate.Part)
+		p := reflect.NewAt(fields.Field(i).Type,
+			reflect.ValueOf(s).Elem().Field(i).Addr().UnsafePointer()).Interface().(pathstate.Part)
 		return p.IsEmpty()
 	}
 	check := func(path string, rename bool) {
@@ -151,7 +156,8 @@ func TestPartsFollowARename(t *testing.T) {
 			for i := range fields.NumField() {
 				name := fields.Field(i).Name
 				if forgotten := rename && forgottenByRename[name]; isEmpty(s, i) != forgotten {
-					t.Errorf("State.%s at %s: empty is %v, expected %v", name, path, isEmpty(s, i), forgotten)
+					t.Errorf("State.%s at %s: empty is %v, expected %v", name, path, isEmpty(s, i),
+						forgotten)
 				} else if at := sampleParts[name].at; !forgotten && at != nil && at(s) != path {
 					t.Errorf("State.%s of %s is at %s", name, path, at(s))
 				}
@@ -221,7 +227,8 @@ func TestDocumentAfterARemovedOne(t *testing.T) {
 	if err != nil || string(now) == before {
 		t.Errorf("the new array's document: %v\n%s", err, now)
 	}
-	if err := errors.Join(writeAt(opened, before), opened.Close()); !errors.Is(err, syscall.ESTALE) {
+	if err := errors.Join(writeAt(opened, before), opened.Close()); !errors.Is(err,
+		syscall.ESTALE) {
 		t.Errorf("what is written to the removed array's document: %v, expected ESTALE", err)
 	}
 	if after, err := os.ReadFile(name("json")); err != nil || string(after) != string(now) {

@@ -29,7 +29,8 @@ func (h textHandle) closed() {
 
 // Allocate is refused: no space is set aside for a text.
 func (h textHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Errno {
-	return h.node.fs.Answer("fallocate", h.node.path(), fmt.Errorf("%w: no space is set aside for a text", errors.ErrUnsupported))
+	return h.node.fs.Answer("fallocate", h.node.path(),
+		fmt.Errorf("%w: no space is set aside for a text", errors.ErrUnsupported))
 }
 
 // resizeClosed rejects truncate(2) of a text file that is not open for writing, because a partial

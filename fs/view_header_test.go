@@ -59,7 +59,8 @@ func boxedHeader(shape ...int64) []byte {
 	return fmt.Appendf(nil, "%-*s", headerBytes, fmt.Sprint("BOXED ", shape))
 }
 
-// boxedMount returns a mount whose arrays have boxed files too. Its array "a" has 8 rows of 1000 bytes that count up.
+// boxedMount returns a mount whose arrays have boxed files too. Its array "a" has 8 rows of 1000
+// bytes that count up.
 func boxedMount(t *testing.T) (dir string, data []byte) {
 	t.Helper()
 	return boxedMountOf(t, nil)
@@ -76,7 +77,8 @@ func boxedMountOf(t *testing.T, listed []string) (dir string, data []byte) {
 		}
 	}
 	put("zarr.json", []byte(groupDoc))
-	put("a/zarr.json", fmt.Appendf(nil, arrayDoc, "8, 1000", "uint8", "3, 500", `{"name": "bytes"}`))
+	put("a/zarr.json", fmt.Appendf(nil, arrayDoc, "8, 1000", "uint8", "3, 500",
+		`{"name": "bytes"}`))
 	dir = mountedOf(t, s, listed)
 	data = make([]byte, 8000)
 	for i := range data {
@@ -100,8 +102,8 @@ func failsWith(t *testing.T, what string, err error, want syscall.Errno) {
 	}
 }
 
-// TestHeaderViewIsWritten: what programs write behind a view's header goes to the array's bytes, each way of writing, and the
-// header stays as it is.
+// TestHeaderViewIsWritten: what programs write behind a view's header goes to the array's bytes,
+// each way of writing, and the header stays as it is.
 func TestHeaderViewIsWritten(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -109,23 +111,32 @@ func TestHeaderViewIsWritten(t *testing.T) {
 		write func(f *os.File) error
 		want  func(data []byte) []byte
 	}{
-		{"in place", os.O_RDWR, func(f *os.File) error { _, err := f.WriteAt([]byte("hello"), headerBytes+2998); return err },
+		{"in place", os.O_RDWR, func(f *os.File) error {
+			_, err := f.WriteAt([]byte("hello"), headerBytes+2998)
+			return err
+		},
 			func(b []byte) []byte { copy(b[2998:], "hello"); return b }},
-		{"at the first byte", os.O_RDWR, func(f *os.File) error { _, err := f.WriteAt([]byte("hello"), headerBytes); return err },
+		{"at the first byte", os.O_RDWR, func(f *os.File) error {
+			_, err := f.WriteAt([]byte("hello"), headerBytes)
+			return err
+		},
 			func(b []byte) []byte { copy(b, "hello"); return b }},
 		{"with the same header", os.O_RDWR, func(f *os.File) error {
 			_, err := f.WriteAt(append(boxedHeader(8, 1000)[90:], "hello"...), 90)
 			return err
 		}, func(b []byte) []byte { copy(b, "hello"); return b }},
 		{"a hole", os.O_RDWR, func(f *os.File) error {
-			return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, headerBytes+10, 3000)
+			return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE,
+				headerBytes+10, 3000)
 		}, func(b []byte) []byte { clear(b[10:3010]); return b }},
 		{"mapped", os.O_RDWR, func(f *os.File) error {
-			m, err := unix.Mmap(int(f.Fd()), 0, headerBytes+8000, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+			m, err := unix.Mmap(int(f.Fd()), 0, headerBytes+8000, unix.PROT_READ|unix.PROT_WRITE,
+				unix.MAP_SHARED)
 			if err != nil {
 				return err
 			}
-			return errors.Join(readHello(m[headerBytes+4000:]), unix.Msync(m, unix.MS_SYNC), unix.Munmap(m))
+			return errors.Join(readHello(m[headerBytes+4000:]), unix.Msync(m, unix.MS_SYNC),
+				unix.Munmap(m))
 		}, func(b []byte) []byte { copy(b[4000:], "hello"); return b }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -137,10 +148,12 @@ func TestHeaderViewIsWritten(t *testing.T) {
 			want := tc.want(data)
 			raw, err := os.ReadFile(filepath.Join(dir, "a.raw"))
 			if err != nil || !bytes.Equal(raw, want) {
-				t.Errorf("a.raw has %d bytes, %v, expected the %d that were written", len(raw), err, len(want))
+				t.Errorf("a.raw has %d bytes, %v, expected the %d that were written", len(raw), err,
+					len(want))
 			}
 			got, err := os.ReadFile(filepath.Join(dir, "a.boxed"))
-			if err != nil || !bytes.Equal(got, append(boxedHeader(int64(len(want)/1000), 1000), want...)) {
+			if err != nil ||
+				!bytes.Equal(got, append(boxedHeader(int64(len(want)/1000), 1000), want...)) {
 				t.Errorf("a.boxed has %d bytes, %v, and begins %.40q", len(got), err, got)
 			}
 		})
@@ -182,7 +195,8 @@ func TestHeaderIsKept(t *testing.T) {
 	failsWith(t, "into the header", f.Truncate(50), syscall.EPERM)
 	failsWith(t, "extend", unix.Fallocate(int(f.Fd()), 0, 0, headerBytes+9000), syscall.EPERM)
 	failsWith(t, "a hole in the header",
-		unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, 500), syscall.EPERM)
+		unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, 500),
+		syscall.EPERM)
 	failsWith(t, "> a.boxed", os.Truncate(name, 0), syscall.EPERM)
 	end, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
@@ -207,13 +221,15 @@ func TestDerivedFileIsCopied(t *testing.T) {
 		data       []byte
 	}{
 		{"whole", "--sparse=never", other},
-		{"all but holes", "--sparse=always", slices.Concat(make([]byte, 4096), other[:900], make([]byte, 3004))},
+		{"all but holes", "--sparse=always", slices.Concat(make([]byte, 4096), other[:900],
+			make([]byte, 3004))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir, _ := boxedMount(t)
 			file := filepath.Join(t.TempDir(), "file")
 			must(t, os.WriteFile(file, append(boxedHeader(8, 1000), tc.data...), 0o666))
-			out, err := exec.Command("cp", tc.flag, file, filepath.Join(dir, "a.boxed")).CombinedOutput()
+			out, err := exec.Command("cp", tc.flag, file,
+				filepath.Join(dir, "a.boxed")).CombinedOutput()
 			if err != nil {
 				t.Fatalf("cp: %v %s", err, out)
 			}
@@ -295,7 +311,9 @@ func TestDerivedNamesAreOrdinary(t *testing.T) {
 		must(t, os.WriteFile(at(name), text, 0o666))
 		check(name)
 	}
-	must(t, os.WriteFile(at("b.json"), fmt.Appendf(nil, arrayDoc, "8, 1000", "uint8", "3, 500", `{"name": "bytes"}`), 0o666))
+	must(t,
+		os.WriteFile(at("b.json"), fmt.Appendf(nil, arrayDoc, "8, 1000", "uint8", "3, 500",
+			`{"name": "bytes"}`), 0o666))
 	npyFile, err := os.ReadFile(at("a.npy"))
 	must(t, err)
 	must(t, os.WriteFile(at("c.npy"), npyFile, 0o666))
@@ -402,7 +420,8 @@ func TestDerivedViewOfGroup(t *testing.T) {
 	if _, err := os.Stat(at("a.grouped")); err == nil {
 		t.Error("an array has the file of a group")
 	}
-	failsWith(t, "mv g.grouped h.grouped", os.Rename(at("g.grouped"), at("h.grouped")), syscall.EPERM)
+	failsWith(t, "mv g.grouped h.grouped", os.Rename(at("g.grouped"), at("h.grouped")),
+		syscall.EPERM)
 	failsWith(t, "> g.grouped", os.WriteFile(at("g.grouped"), nil, 0o666), syscall.EACCES)
 	must(t, os.Mkdir(at("h"), 0o777))
 	must(t, os.Remove(at("h.grouped")))
@@ -421,7 +440,8 @@ func TestReadOnlyView(t *testing.T) {
 	if info.Mode().Perm()&0o222 != 0 {
 		t.Errorf("mode %v", info.Mode())
 	}
-	for _, flags := range []int{os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC, os.O_WRONLY | os.O_APPEND} {
+	for _, flags := range []int{os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC,
+		os.O_WRONLY | os.O_APPEND} {
 		f, err := os.OpenFile(name, flags, 0)
 		failsWith(t, fmt.Sprintf("open with flags %#x", flags), err, syscall.EACCES)
 		f.Close()
@@ -434,8 +454,8 @@ func TestReadOnlyView(t *testing.T) {
 	}
 }
 
-// TestViewsCanBeTaken: how programs write to a view's files is known of each view that can be written. There is one document, and one
-// view with a header that programs write.
+// TestViewsCanBeTaken: how programs write to a view's files is known of each view that can be
+// written. There is one document, and one view with a header that programs write.
 func TestViewsCanBeTaken(t *testing.T) {
 	documents, headers := 0, 0
 	for _, v := range view.All() {
@@ -452,7 +472,8 @@ func TestViewsCanBeTaken(t *testing.T) {
 			t.Errorf("nothing says how %s is written", v.Name())
 		}
 		if len(v.Name()) > names.MaxSuffix {
-			t.Errorf("%s is longer than node names leave room for, %d bytes", v.Name(), names.MaxSuffix)
+			t.Errorf("%s is longer than node names leave room for, %d bytes", v.Name(),
+				names.MaxSuffix)
 		}
 	}
 	if documents != 1 || headers != 1 {

@@ -15,11 +15,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// stringObjects is a store whose array "s" has 40 chunks of 10 strings, and "long" one string that is too wide for NumPy.
+// stringObjects is a store whose array "s" has 40 chunks of 10 strings, and "long" one string that
+// is too wide for NumPy.
 func stringObjects() objects {
 	doc := `{"zarr_format":3,"node_type":"array","shape":[%d],"data_type":"string","fill_value":"","codecs":["vlen-utf8"],
 		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[10]}},"chunk_key_encoding":{"name":"default"}}`
-	o := objects{"zarr.json": groupDoc, "s/zarr.json": fmt.Sprintf(doc, 400), "long/zarr.json": fmt.Sprintf(doc, 10)}
+	o := objects{"zarr.json": groupDoc, "s/zarr.json": fmt.Sprintf(doc, 400),
+		"long/zarr.json": fmt.Sprintf(doc, 10)}
 	for c := range 40 {
 		words := make([]string, 10)
 		for i := range words {
@@ -48,11 +50,13 @@ func TestJSONL(t *testing.T) {
 	if got := readAll(t, f, "s", "jsonl"); string(got) != want.String() {
 		t.Errorf("s.jsonl is %.100q", got)
 	}
-	if got := readAll(t, f, "s", "npy"); !strings.HasPrefix(string(got[10:]), "{'descr': '<U8', 'fortran_order': False, 'shape': (400,), }") {
+	if got := readAll(t, f, "s", "npy"); !strings.HasPrefix(string(got[10:]),
+		"{'descr': '<U8', 'fortran_order': False, 'shape': (400,), }") {
 		t.Errorf("s.npy is %.100q", got)
 	}
 	for path, name := range map[string]string{"s": "raw", "long": "npy"} {
-		if _, err := view.Open(context.Background(), f.h, path, name); !errors.Is(err, errors.ErrUnsupported) {
+		if _, err := view.Open(context.Background(), f.h, path, name); !errors.Is(err,
+			errors.ErrUnsupported) {
 			t.Errorf("%s.%s: %v, want unsupported", path, name, err)
 		}
 	}
@@ -104,7 +108,8 @@ func TestVlenNames(t *testing.T) {
 		o[key] = data
 	}
 	f := testFilesystem(t, o)
-	for name, want := range map[string]bool{"s.jsonl": true, "s.npy": true, "s.json": true, "a.jsonl": false, "a.raw": true} {
+	for name, want := range map[string]bool{"s.jsonl": true, "s.npy": true, "s.json": true,
+		"a.jsonl": false, "a.raw": true} {
 		_, err := f.names.Resolve(ctx, "", name)
 		if (err == nil) != want {
 			t.Errorf("%s: %v, want it there: %v", name, err, want)

@@ -38,10 +38,13 @@ func (v picky) Has(a view.Subject) bool {
 
 // TestLongestSuffix: of two suffixes that fit a file's name, the longer one counts.
 func TestLongestSuffix(t *testing.T) {
-	register(t, named{rawView, "tif"}, named{rawView, "ome.tif"}, named{rawView, "zip"}, named{rawView, "ome.zip"})
+	register(t, named{rawView, "tif"}, named{rawView, "ome.tif"}, named{rawView, "zip"},
+		named{rawView, "ome.zip"})
 	for name, want := range map[string][2]string{
-		"a.ome.tif": {"a", "ome.tif"}, "a.tif": {"a", "tif"}, "a.ome.zip": {"a", "ome.zip"}, "a.b.zip": {"a.b", "zip"},
-		"ome.tif": {"ome", "tif"}, ".ome.tif": {"", "ome.tif"}, "atif": {"atif", ""}, "a.npy": {"a", "npy"}, "a.b": {"a.b", ""},
+		"a.ome.tif": {"a", "ome.tif"}, "a.tif": {"a", "tif"}, "a.ome.zip": {"a", "ome.zip"},
+		"a.b.zip": {"a.b", "zip"},
+		"ome.tif": {"ome", "tif"}, ".ome.tif": {"", "ome.tif"}, "atif": {"atif", ""},
+		"a.npy": {"a", "npy"}, "a.b": {"a.b", ""},
 	} {
 		base, v := view.Split(name)
 		found := ""
@@ -56,7 +59,8 @@ func TestLongestSuffix(t *testing.T) {
 
 // TestViewOfSomeArrays: a view decides by rank and data type for which arrays it exists.
 func TestViewOfSomeArrays(t *testing.T) {
-	register(t, picky{named{rawView, "flat"}, 2, "<i2"}, picky{named{rawView, "deep"}, 3, "<i2"}, picky{named{rawView, "real"}, 2, "<f4"})
+	register(t, picky{named{rawView, "flat"}, 2, "<i2"}, picky{named{rawView, "deep"}, 3, "<i2"},
+		picky{named{rawView, "real"}, 2, "<f4"})
 	f := testFilesystem(t, testObjects())
 	names := list(t, f, "")
 	for name, exists := range map[string]bool{"a.flat": true, "a.deep": false, "a.real": false} {
@@ -69,7 +73,8 @@ func TestViewOfSomeArrays(t *testing.T) {
 		}
 	}
 	n := &zarrcore.Node{Path: "b", Kind: zarrcore.ArrayNode}
-	if all := f.names.Listed(n); all != view.SetOf(view.Named("json"))|view.SetOf(view.Named("npy"))|view.SetOf(view.Named("raw")) {
+	if all := f.names.Listed(n); all != view.SetOf(view.Named("json"))|view.SetOf(
+		view.Named("npy"))|view.SetOf(view.Named("raw")) {
 		t.Errorf("an array that cannot be read is listed by the views %b", all)
 	}
 }

@@ -47,13 +47,15 @@ func TestViews(t *testing.T) {
 	}
 	npy := readAll(t, f, "a", "npy")
 	head := "\x93NUMPY\x01\x00v\x00{'descr': '<i2', 'fortran_order': False, 'shape': (4, 6), }"
-	if !strings.HasPrefix(string(npy), head) || len(npy)%64 != len(raw)%64 || !bytes.Equal(npy[len(npy)-len(raw):], raw) {
+	if !strings.HasPrefix(string(npy), head) || len(npy)%64 != len(raw)%64 ||
+		!bytes.Equal(npy[len(npy)-len(raw):], raw) {
 		t.Errorf("npy is %q", npy)
 	}
 	if doc := readAll(t, f, "a", "json"); !strings.Contains(string(doc), `"units": "K"`) {
 		t.Errorf("json is %s", doc)
 	}
-	if doc := readAll(t, f, "ocean", "json"); !strings.Contains(string(doc), `12345678901234567890`) {
+	if doc := readAll(t, f, "ocean", "json"); !strings.Contains(string(doc),
+		`12345678901234567890`) {
 		t.Errorf("the group's json is %s", doc)
 	}
 }
@@ -71,7 +73,8 @@ func TestViewSizes(t *testing.T) {
 			}
 			size, err := v.Size(n)
 			if got := int64(len(readAll(t, f, path, v.Name()))); got != size || err != nil {
-				t.Errorf("%q as %s: metadata says %d bytes (%v), found %d", path, v.Name(), size, err, got)
+				t.Errorf("%q as %s: metadata says %d bytes (%v), found %d", path, v.Name(), size,
+					err, got)
 			}
 		}
 	}
@@ -106,9 +109,11 @@ func TestUnreadableArrays(t *testing.T) {
 	for _, tc := range []struct {
 		path string
 		want error
-	}{{"strange", errors.ErrUnsupported}, {"enormous", errno.ErrTooBig}, {"ocean", zarrcore.ErrNotArray}} {
+	}{{"strange", errors.ErrUnsupported}, {"enormous", errno.ErrTooBig},
+		{"ocean", zarrcore.ErrNotArray}} {
 		for _, name := range []string{"npy", "raw"} {
-			if _, err := view.Open(context.Background(), f.h, tc.path, name); !errors.Is(err, tc.want) {
+			if _, err := view.Open(context.Background(), f.h, tc.path, name); !errors.Is(err,
+				tc.want) {
 				t.Errorf("%s.%s: %v, want %v", tc.path, name, err, tc.want)
 			}
 		}
@@ -119,12 +124,14 @@ func TestUnreadableArrays(t *testing.T) {
 }
 
 func TestParseViews(t *testing.T) {
-	for list, want := range map[string]string{"npy": "npy", "raw,json": "raw json", "npy:raw": "npy raw", "npy+json": "npy json", "": ""} {
+	for list, want := range map[string]string{"npy": "npy", "raw,json": "raw json",
+		"npy:raw": "npy raw", "npy+json": "npy json", "": ""} {
 		if got, err := view.Parse(list); strings.Join(got, " ") != want || err != nil {
 			t.Errorf("ParseViews(%q) = %q, %v", list, got, err)
 		}
 	}
-	if _, err := view.Parse("npy,hdf"); err == nil || !strings.Contains(err.Error(), "json, npy, raw") {
+	if _, err := view.Parse("npy,hdf"); err == nil ||
+		!strings.Contains(err.Error(), "json, npy, raw") {
 		t.Errorf("an unknown view: %v", err)
 	}
 }
@@ -157,8 +164,10 @@ func TestXattrs(t *testing.T) {
 		want []string
 	}{
 		{"a", []string{
-			`user.zarr.node=array`, `user.zarr.path=/a`, `user.zarr.format=3`, `user.zarr.shape=[4,6]`, `user.zarr.dtype=<i2`,
-			`user.zarr.chunks=[2,3]`, `user.zarr.codecs=[{"name":"bytes","configuration":{"endian":"little"}}]`,
+			`user.zarr.node=array`, `user.zarr.path=/a`, `user.zarr.format=3`,
+			`user.zarr.shape=[4,6]`, `user.zarr.dtype=<i2`,
+			`user.zarr.chunks=[2,3]`,
+			`user.zarr.codecs=[{"name":"bytes","configuration":{"endian":"little"}}]`,
 			`user.zarr.fill_value=0`, `user.zarr.dimension_names=["y","x"]`,
 			`user.zarr.attr.units="K"`, `user.zarr.attr.a/b=null`, `user.zarr.attr.nan=NaN`,
 		}},
@@ -176,7 +185,8 @@ func TestXattrs(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s=%s", x.Name, x.Value()))
 		}
 		if !slices.Equal(got, tc.want) {
-			t.Errorf("%s:\n%s\nwant\n%s", tc.path, strings.Join(got, "\n"), strings.Join(tc.want, "\n"))
+			t.Errorf("%s:\n%s\nwant\n%s", tc.path, strings.Join(got, "\n"),
+				strings.Join(tc.want, "\n"))
 		}
 	}
 }
@@ -205,7 +215,8 @@ func TestCopyXattr(t *testing.T) {
 		{nil, []byte("abc"), 3, ""}, {buf, []byte("abc"), 3, ""}, {buf, []byte("abcd"), 4, ""},
 		{buf, []byte("abcde"), 5, "ERANGE"}, {buf, make([]byte, xattr.SizeMax+1), 0, "E2BIG"},
 	} {
-		if n, e := xattr.Copy(tc.dest, tc.value, xattr.SizeMax); n != tc.n || e != 0 && errno.Name(e) != tc.errno {
+		if n, e := xattr.Copy(tc.dest, tc.value, xattr.SizeMax); n != tc.n || e != 0 &&
+			errno.Name(e) != tc.errno {
 			t.Errorf("%d bytes into %d: %d, %v", len(tc.value), len(tc.dest), n, e)
 		}
 	}
@@ -222,9 +233,11 @@ func TestFortranSizes(t *testing.T) {
 				shape, order = append(shape, 1), append(order, rank-1-axis)
 			}
 			text := strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ", "), "[]")
-			codecs := fmt.Sprintf(`{"name": "transpose", "configuration": {"order": %s}}, %s`, strings.ReplaceAll(fmt.Sprint(order), " ", ", "), bytesCodec)
+			codecs := fmt.Sprintf(`{"name": "transpose", "configuration": {"order": %s}}, %s`,
+				strings.ReplaceAll(fmt.Sprint(order), " ", ", "), bytesCodec)
 			doc := fmt.Sprintf(arrayDoc, text, "int16", text, codecs)
-			o[fmt.Sprintf("f%d-%d/zarr.json", rank, middle)] = strings.Replace(doc, `"dimension_names": ["y", "x"],`, "", 1)
+			o[fmt.Sprintf("f%d-%d/zarr.json", rank, middle)] = strings.Replace(doc,
+				`"dimension_names": ["y", "x"],`, "", 1)
 		}
 	}
 	f := testFilesystem(t, o)
@@ -238,7 +251,8 @@ func TestFortranSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := readAll(t, f, path, "npy")
-		if size, err := npyView.Size(n); size != int64(len(b)) || err != nil || !strings.Contains(string(b), "'fortran_order': True") {
+		if size, err := npyView.Size(n); size != int64(len(b)) || err != nil ||
+			!strings.Contains(string(b), "'fortran_order': True") {
 			t.Errorf("%s: metadata says %d bytes (%v), found %d: %.60q", path, size, err, len(b), b)
 		}
 		inC, err := npy.Header(n.Meta.Type.Descr(), false, n.Meta.Shape)

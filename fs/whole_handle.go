@@ -99,10 +99,11 @@ func (n resizing) emptyClosed(v view.TextView) error {
 	return h.whole.TakeEmpty()
 }
 
-// awaitEmptied waits until an empty text is taken whose program has just closed it. The RELEASE of a
-// file comes some time after its close.
+// awaitEmptied waits until an empty text is taken whose program has just closed it. The RELEASE of
+// a file comes some time after its close.
 func (n *fileNode) awaitEmptied() {
-	for end := time.Now().Add(nodes.ReleaseWait); time.Now().Before(end); time.Sleep(nodes.ReleaseGrain) {
+	for end := time.Now().Add(nodes.ReleaseWait); time.Now().Before(end); time.Sleep(
+		nodes.ReleaseGrain) {
 		w := n.fs.wholes.FindAt(n.path, n.view)
 		if w == nil || !w.IsCut() {
 			return
@@ -111,7 +112,9 @@ func (n *fileNode) awaitEmptied() {
 }
 
 // Read reads the text.
-func (h *wholeHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+func (h *wholeHandle) Read(
+	_ context.Context, dest []byte, off int64,
+) (fuse.ReadResult, syscall.Errno) {
 	n, err := h.whole.Read(dest, off)
 	if err != nil {
 		return nil, h.node.fs.AnswerRead("read", h.node.path(), err)

@@ -17,13 +17,15 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// TestLinesOnFullDisk writes lines to a store that has no room. They are kept after the last close, can be read, and are stored when
-// there is room: by the next fsync, by umount, or by themselves. If the mount ends before, they are in a file.
+// TestLinesOnFullDisk writes lines to a store that has no room. They are kept after the last close,
+// can be read, and are stored when there is room: by the next fsync, by umount, or by themselves.
+// If the mount ends before, they are in a file.
 func TestLinesOnFullDisk(t *testing.T) {
 	const want = "\"new\"\n\"lines\"\n"
 	for _, c := range []struct {
 		name string
-		end  func(t *testing.T, f *filesystem, room func()) // what happens when nobody has the file open any more
+		// what happens when nobody has the file open any more
+		end func(t *testing.T, f *filesystem, room func())
 	}{
 		{"fsync", func(t *testing.T, f *filesystem, room func()) {
 			w := openLines(t, f)
@@ -37,7 +39,8 @@ func TestLinesOnFullDisk(t *testing.T) {
 			f.wholes.Close(w)
 		}},
 		{"umount", func(t *testing.T, f *filesystem, room func()) {
-			if err := f.wholes.Store(); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), `"s"`) {
+			if err := f.wholes.Store(); !errors.Is(err, syscall.ENOSPC) ||
+				!strings.Contains(err.Error(), `"s"`) {
 				t.Errorf("umount without room: %v", err)
 			}
 			room()
@@ -47,7 +50,8 @@ func TestLinesOnFullDisk(t *testing.T) {
 		}},
 		{"by itself", func(t *testing.T, f *filesystem, room func()) {
 			room()
-			for end := time.Now().Add(time.Minute); f.wholes.Find("s", jsonlView) != nil; time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); f.wholes.Find("s",
+				jsonlView) != nil; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("not stored by itself")
 				}
@@ -72,7 +76,9 @@ func TestLinesOnFullDisk(t *testing.T) {
 			f, full := fullFilesystem(t)
 			full.Store(true)
 			w := openLines(t, f)
-			if err := errors.Join(w.SetSize(0), w.Write([]byte(want), 0, false, func([]byte) error { return nil })); err != nil {
+			if err := errors.Join(w.SetSize(0), w.Write([]byte(want), 0, false, func([]byte) error {
+				return nil
+			})); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.Take(false); !errors.Is(err, syscall.ENOSPC) {
@@ -83,7 +89,8 @@ func TestLinesOnFullDisk(t *testing.T) {
 			}
 			f.wholes.Close(w)
 			p := make([]byte, 100)
-			if n, err := f.wholes.Find("s", jsonlView).Read(p, 0); err != nil || string(p[:n]) != want {
+			if n, err := f.wholes.Find("s", jsonlView).Read(p, 0); err != nil ||
+				string(p[:n]) != want {
 				t.Errorf("what is not stored reads as %q, %v", p[:n], err)
 			}
 			c.end(t, f, func() { full.Store(false) })
@@ -100,16 +107,18 @@ func TestLinesOnFullDisk(t *testing.T) {
 	}
 }
 
-// fullFilesystem is the file system of stringObjects, in a store that has no room while full is set.
+// fullFilesystem is the file system of stringObjects, in a store that has no room while full is
+// set.
 func fullFilesystem(t *testing.T) (f *filesystem, full *atomic.Bool) {
 	t.Helper()
 	full = new(atomic.Bool)
-	s := store.New(storetest.Faulty(memstore.New(), storetest.InjectorFunc(func(op storetest.Op) (fault storetest.Fault) {
-		if op.Kind == storetest.OpStage && full.Load() {
-			fault.Err = syscall.ENOSPC
-		}
-		return fault
-	})), "test")
+	s := store.New(storetest.Faulty(memstore.New(),
+		storetest.InjectorFunc(func(op storetest.Op) (fault storetest.Fault) {
+			if op.Kind == storetest.OpStage && full.Load() {
+				fault.Err = syscall.ENOSPC
+			}
+			return fault
+		})), "test")
 	for key, data := range stringObjects() {
 		if err := s.Put(t.Context(), key, []byte(data)); err != nil {
 			t.Fatal(err)
@@ -120,7 +129,8 @@ func fullFilesystem(t *testing.T) (f *filesystem, full *atomic.Bool) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	return newFilesystem(h, "", &Options{Name: "test", Store: s, Scratch: Scratch{Dir: t.TempDir()}}), full
+	return newFilesystem(h, "",
+		&Options{Name: "test", Store: s, Scratch: Scratch{Dir: t.TempDir()}}), full
 }
 
 func openLines(t *testing.T, f *filesystem) *texts.File {

@@ -150,7 +150,8 @@ func (f *Files) Fill(
 	size := x.Size() - off
 	if have := arr.Live().Size(); size != have {
 		if err := arr.SetSize(ctx, size); err != nil {
-			return fmt.Errorf("%s has %d bytes, expected %d of the array: %w", x.Path(), size, have, err)
+			return fmt.Errorf("%s has %d bytes, expected %d of the array: %w", x.Path(), size, have,
+				err)
 		}
 	}
 	err := x.EachPiece(off, func(p []byte, at int64) error {
@@ -160,7 +161,8 @@ func (f *Files) Fill(
 	if err != nil {
 		return err
 	}
-	return writing.ExceptOpenRow(arr, arr.Save(ctx, false)) // another program may be writing the last row
+	// another program may be writing the last row
+	return writing.ExceptOpenRow(arr, arr.Save(ctx, false))
 }
 
 // FinishLate stores the bytes of a transient that was open for writing when a document made the

@@ -32,13 +32,18 @@ type Trace struct {
 
 	described bool // of what it made: it has a document in Own, and what that says was taken
 
-	moved string   // where it renamed the array to, which is not here any more; "": it did not
-	left  view.Set // of what it renamed: views that it may still rename; of what it removed: those that it may remove; or that it was told of
-	wrote view.Set // of left, where it renamed: views that it had written itself, and so will rename
+	moved string // where it renamed the array to, which is not here any more; "": it did not
+	// of what it renamed: views that it may still rename; of what it removed: those that it may
+	// remove; or that it was told of
+	left view.Set
+	// of left, where it renamed: views that it had written itself, and so will rename
+	wrote view.Set
 
-	replaced *zarrcore.Node // the array that was here and that it removed through its only listed view; nil: it did not
+	// the array that was here and that it removed through its only listed view; nil: it did not
+	replaced *zarrcore.Node
 
-	awaited []absence         // of what it made: lookups of other views before; never changed in place
+	// of what it made: lookups of other views before; never changed in place
+	awaited []absence
 	joined  []program.Process // those of them that have made theirs since
 }
 
@@ -108,7 +113,9 @@ func (t *absences) Came(ctx context.Context, path string, v view.View) {
 	thread := wire.Thread(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	left := slices.DeleteFunc(t.absent[path], func(a absence) bool { return a.view == view.SetOf(v) && a.thread != thread })
+	left := slices.DeleteFunc(t.absent[path], func(a absence) bool {
+		return a.view == view.SetOf(v) && a.thread != thread
+	})
 	if len(left) > 0 {
 		t.absent[path] = left
 	} else {
@@ -227,12 +234,13 @@ func (t *Traces) Unlinked(path string, v view.View, by program.Process) {
 	if by.PID == 0 {
 		return
 	}
-	t.Put(path, &Trace{By: by, At: time.Now(), moved: nowhere, left: view.FullSet() &^ view.SetOf(v)})
+	t.Put(path, &Trace{By: by, At: time.Now(), moved: nowhere,
+		left: view.FullSet() &^ view.SetOf(v)})
 }
 
 // Refused notes that a process was told that there is a file v of the array at path, although v was
-// removed. To that process it is there from now on. mv looks for the file then, and mv 9.1 fails if it
-// does not find it.
+// removed. To that process it is there from now on. mv looks for the file then, and mv 9.1 fails if
+// it does not find it.
 func (t *Traces) Refused(path string, v view.View, by program.Process) {
 	if by.PID == 0 {
 		return

@@ -38,29 +38,46 @@ func TestTraces(t *testing.T) {
 		do    func(t *Traces, by process)
 		want  func(x *Trace) bool
 	}{
-		{"a script meets all views of its new array", false, func(t *Traces, by process) { t.Made("a", npy, by) },
+		{"a script meets all views of its new array", false, func(t *Traces, by process) {
+			t.Made("a", npy, by)
+		},
 			func(x *Trace) bool { return !x.Hides(self, raw) && !x.Hides(self, json) }},
-		{"a mover meets its own view only", true, func(t *Traces, by process) { t.Made("a", json, by) },
-			func(x *Trace) bool { return x.Hides(self, npy) && x.Hides(self, raw) && !x.Hides(self, json) }},
+		{"a mover meets its own view only", true, func(t *Traces, by process) {
+			t.Made("a", json, by)
+		},
+			func(x *Trace) bool {
+				return x.Hides(self, npy) && x.Hides(self, raw) && !x.Hides(self, json)
+			}},
 		{"others meet all", true, func(t *Traces, by process) { t.Made("a", json, by) },
 			func(x *Trace) bool { return !x.Hides(other, npy) }},
-		{"a view that it made too", true, func(t *Traces, by process) { t.Made("a", json, by); t.Made("a", npy, by) },
+		{"a view that it made too", true, func(t *Traces, by process) {
+			t.Made("a", json, by)
+			t.Made("a", npy, by)
+		},
 			func(x *Trace) bool { return !x.Hides(self, npy) && x.Hides(self, raw) }},
 		{"a renamed array leaves its other names to a mover", true, func(t *Traces, by process) {
 			t.Renamed("a", "b", json, view.FullSet(), 0, by)
 		},
-			func(x *Trace) bool { return x.Leaves(self, npy) && !x.Leaves(self, json) && !x.Leaves(other, npy) }},
+			func(x *Trace) bool {
+				return x.Leaves(self, npy) && !x.Leaves(self, json) && !x.Leaves(other, npy)
+			}},
 		{"but not to a script", false, func(t *Traces, by process) {
 			t.Renamed("a", "b", json, view.FullSet(), 0, by)
 		},
 			func(x *Trace) bool { return !x.Leaves(self, npy) }},
-		{"a removed view is there for a program that was told so", false, func(t *Traces, by process) { t.Refused("a", npy, by) },
-			func(x *Trace) bool { return x.Leaves(self, npy) && !x.Leaves(self, raw) && !x.Leaves(other, npy) }},
+		{"a removed view is there for a program that was told so",
+			false, func(t *Traces, by process) {
+				t.Refused("a", npy, by)
+			},
+			func(x *Trace) bool {
+				return x.Leaves(self, npy) && !x.Leaves(self, raw) && !x.Leaves(other, npy)
+			}},
 		{"to be renamed to the same place", true, func(t *Traces, by process) {
 			t.Renamed("a", "b", json, view.FullSet(), 0, by)
 		},
 			func(x *Trace) bool {
-				return x.Follows(wire.Caller(self), "b", npy) && !x.Follows(wire.Caller(self), "c", npy) && !x.Follows(cp, "b", npy)
+				return x.Follows(wire.Caller(self), "b", npy) &&
+					!x.Follows(wire.Caller(self), "c", npy) && !x.Follows(cp, "b", npy)
 			}},
 		{"each of them once", true, func(t *Traces, by process) {
 			t.Renamed("a", "b", json, view.FullSet(), 0, by)
@@ -75,7 +92,9 @@ func TestTraces(t *testing.T) {
 		{"at the new place they are not there yet", true, func(t *Traces, by process) {
 			t.Renamed("b", "a", json, view.FullSet(), 0, by)
 		},
-			func(x *Trace) bool { return x.Hides(self, npy) && !x.Hides(self, json) && !x.Hides(other, npy) }},
+			func(x *Trace) bool {
+				return x.Hides(self, npy) && !x.Hides(self, json) && !x.Hides(other, npy)
+			}},
 		{"an array that was removed through its only listed view", false,
 			func(t *Traces, by process) { t.Removed("a", gone, 0, by) },
 			func(x *Trace) bool {
@@ -84,15 +103,31 @@ func TestTraces(t *testing.T) {
 		{"and is there again", false,
 			func(t *Traces, by process) { t.Removed("a", gone, 0, by); t.Made("a", npy, by) },
 			func(x *Trace) bool { return x.Replacing(wire.Caller(self)) == nil }},
-		{"a group's document that was removed", false, func(t *Traces, by process) { t.Hide("a", json, by) },
+		{"a group's document that was removed", false, func(t *Traces, by process) {
+			t.Hide("a", json, by)
+		},
 			func(x *Trace) bool { return x.Hides(self, json) && !x.Hides(other, json) }},
-		{"and made again", false, func(t *Traces, by process) { t.Hide("a", json, by); t.Made("a", json, by) },
+		{"and made again", false, func(t *Traces, by process) {
+			t.Hide("a", json, by)
+			t.Made("a", json, by)
+		},
 			func(x *Trace) bool { return !x.Hides(self, json) }},
-		{"who looked before another made the array", true, func(t *Traces, _ process) { t.Missed(self, "a", raw); t.Made("a", json, cp) },
-			func(x *Trace) bool { return x.Hides(self, raw) && !x.Hides(self, npy) && !x.Hides(other, raw) }},
-		{"a script that looked", false, func(t *Traces, _ process) { t.Missed(self, "a", raw); t.Made("a", json, cp) },
+		{"who looked before another made the array", true, func(t *Traces, _ process) {
+			t.Missed(self, "a", raw)
+			t.Made("a", json, cp)
+		},
+			func(x *Trace) bool {
+				return x.Hides(self, raw) && !x.Hides(self, npy) && !x.Hides(other, raw)
+			}},
+		{"a script that looked", false, func(t *Traces, _ process) {
+			t.Missed(self, "a", raw)
+			t.Made("a", json, cp)
+		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
-		{"who looked for the view that made it", true, func(t *Traces, _ process) { t.Missed(self, "a", raw); t.Made("a", raw, cp) },
+		{"who looked for the view that made it", true, func(t *Traces, _ process) {
+			t.Missed(self, "a", raw)
+			t.Made("a", raw, cp)
+		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
 		{"who looked for a view that came as a file since", true, func(t *Traces, _ process) {
 			t.Missed(self, "a", raw)
@@ -100,19 +135,24 @@ func TestTraces(t *testing.T) {
 			t.Made("a", json, cp)
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
-		{"whose document comes after another's .npy", true, func(t *Traces, _ process) { t.Made("a", npy, cp) },
+		{"whose document comes after another's .npy", true, func(t *Traces, _ process) {
+			t.Made("a", npy, cp)
+		},
 			func(x *Trace) bool { return x.Unfinished(wire.Caller(self)) }},
 		{"and after another's document", true, func(t *Traces, _ process) { t.Made("a", json, cp) },
 			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},
 		{"a script's document", false, func(t *Traces, _ process) { t.Made("a", npy, cp) },
 			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},
-		{"who created it, and another made the array before it was open", true, func(t *Traces, by process) {
-			t.Missed(self, "a", raw)
-			t.Missed(ctx(1), "a", npy)
-			t.Came(self, "a", raw)
-			t.Made("a", json, cp)
-			t.Made("a", raw, by)
-		}, func(x *Trace) bool { return x.By == cp && x.awaitedBy(1, npy) && !x.Hides(self, raw) }},
+		{"who created it, and another made the array before it was open",
+			true, func(t *Traces, by process) {
+				t.Missed(self, "a", raw)
+				t.Missed(ctx(1), "a", npy)
+				t.Came(self, "a", raw)
+				t.Made("a", json, cp)
+				t.Made("a", raw, by)
+			}, func(x *Trace) bool {
+				return x.By == cp && x.awaitedBy(1, npy) && !x.Hides(self, raw)
+			}},
 		{"who looked and made it", true, func(t *Traces, by process) {
 			t.Missed(self, "a", json)
 			t.Made("a", npy, cp)
@@ -128,7 +168,11 @@ func TestTraces(t *testing.T) {
 			t.Made("a", json, cp)
 			t.Made("a", raw, program.Process{PID: 1, Mover: true})
 		}, func(x *Trace) bool { return !x.Hides(self, raw) }},
-		{"nothing is remembered of what is forgotten", true, func(t *Traces, by process) { t.Made("a/b", npy, by); t.Made("a", npy, by); table.End("a") },
+		{"nothing is remembered of what is forgotten", true, func(t *Traces, by process) {
+			t.Made("a/b", npy, by)
+			t.Made("a", npy, by)
+			table.End("a")
+		},
 			func(x *Trace) bool { return x == nil }},
 	} {
 		by := wire.Caller(self)
@@ -136,7 +180,9 @@ func TestTraces(t *testing.T) {
 			t.Fatalf("this process is %+v", by)
 		}
 		table = new(pathstate.Table[onlyTrace, *onlyTrace])
-		all := NewTraces(pathstate.PartsOf(table, func(s *onlyTrace) *pathstate.Bound[Trace] { return &s.Bound }))
+		all := NewTraces(pathstate.PartsOf(table, func(s *onlyTrace) *pathstate.Bound[Trace] {
+			return &s.Bound
+		}))
 		tc.do(all, program.Process{PID: by.PID, Start: by.Start, Mover: tc.mover, Copier: tc.mover})
 		if tc.mover {
 			program.Movers[comm()] = true // so that this process is one too

@@ -1,5 +1,5 @@
-// Package attach attaches a FUSE server to a folder, and detaches it. It does so by mount(2) if that
-// is allowed, which it is to root, otherwise by fusermount3. It has no locks.
+// Package attach attaches a FUSE server to a folder, and detaches it. It does so by mount(2) if
+// that is allowed, which it is to root, otherwise by fusermount3. It has no locks.
 package attach
 
 import (
@@ -29,7 +29,8 @@ func At(dir string, raw fuse.RawFileSystem, o fuse.MountOptions, readOnly bool) 
 	if s.Server, err = fuse.NewServer(raw, dir, direct(o, readOnly)); err == nil {
 		return s, nil
 	}
-	if errno := syscall.Errno(0); !errors.As(err, &errno) { // it was mounted, and the first request was not answered
+	// it was mounted, and the first request was not answered
+	if errno := syscall.Errno(0); !errors.As(err, &errno) {
 		s.Detach()
 		return nil, err
 	}
@@ -45,7 +46,9 @@ func At(dir string, raw fuse.RawFileSystem, o fuse.MountOptions, readOnly bool) 
 
 // byHelper mounts by fusermount3. Where the first request was not answered, the mount that it has
 // made is dead, and goes.
-func byHelper(dir string, raw fuse.RawFileSystem, o fuse.MountOptions, readOnly bool) (*Server, error) {
+func byHelper(
+	dir string, raw fuse.RawFileSystem, o fuse.MountOptions, readOnly bool,
+) (*Server, error) {
 	s := &Server{dir: dir}
 	var err error
 	if s.Server, err = fuse.NewServer(raw, dir, indirect(o, readOnly)); err == nil {

@@ -29,13 +29,15 @@ func TestDeadMountGoes(t *testing.T) {
 	}
 	bin, dir := t.TempDir(), t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" != -u ] || exec %[1]s \"$@\"\n"+
-		"%[2]s=%[1]s exec %[3]s -test.run='^TestDeadMountGoes$' -- \"$@\"\n", helper, fakeHelper, os.Args[0])
+		"%[2]s=%[1]s exec %[3]s -test.run='^TestDeadMountGoes$' -- \"$@\"\n", helper, fakeHelper,
+		os.Args[0])
 	if err := os.WriteFile(filepath.Join(bin, "fusermount3"), []byte(script), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	defer unix.Unmount(dir, unix.MNT_DETACH)
-	if _, err := byHelper(dir, gofuse.NewNodeFS(&gofuse.Inode{}, nil), options("dead"), false); err == nil {
+	if _, err := byHelper(dir, gofuse.NewNodeFS(&gofuse.Inode{}, nil), options("dead"),
+		false); err == nil {
 		t.Fatal("a mount whose first request cannot be read succeeds")
 	} else if !strings.Contains(err.Error(), "init") {
 		t.Skip("SKIPPED: nothing can be mounted here: ", err)

@@ -20,7 +20,8 @@ import (
 func TestForeign(t *testing.T) {
 	ctx := t.Context()
 	s := store.New(memstore.New(), "test")
-	if err := s.Put(ctx, "zarr.json", []byte(`{"zarr_format": 3, "node_type": "group"}`)); err != nil {
+	if err := s.Put(ctx, "zarr.json",
+		[]byte(`{"zarr_format": 3, "node_type": "group"}`)); err != nil {
 		t.Fatal(err)
 	}
 	h, err := zarrcore.Open(ctx, s, nil)

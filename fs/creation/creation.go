@@ -41,9 +41,10 @@ type Mount struct {
 	Stat       *stat.Cache
 	Failures   *errno.Failures
 
-	Files          waitingFiles
-	IsFromDocument func(path, attr string, by program.Process) bool // and not from a copied attribute
-	Report         func(op, path string, err error)                 // logs, and notes at the path
+	Files waitingFiles
+	// and not from a copied attribute
+	IsFromDocument func(path, attr string, by program.Process) bool
+	Report         func(op, path string, err error) // logs, and notes at the path
 }
 
 // waitingFiles are those that came before their arrays.
@@ -118,9 +119,9 @@ func isTruncated(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool)
 		describes(arr, slices.Concat(has[:1], shape[1:]), t, fortran)
 }
 
-// Restore recreates the array that the caller has just removed through its only listed view. It does
-// so if the caller now writes bytes that do not describe an array. A .npy describes one, except one
-// of elements without a fixed size. It reports whether there is such an array.
+// Restore recreates the array that the caller has just removed through its only listed view. It
+// does so if the caller now writes bytes that do not describe an array. A .npy describes one,
+// except one of elements without a fixed size. It reports whether there is such an array.
 func (c *Arrays) Restore(ctx context.Context, path string, v view.View, by program.Process) bool {
 	old := c.Traces.Of(path).Replacing(by)
 	if old == nil || v.Describes(old.Meta) {
@@ -153,8 +154,8 @@ func (c *Arrays) Made(path string, v view.View, by program.Process) {
 	c.Traces.Made(path, v, by)
 }
 
-// ByDocument creates the array that a document describes. If its bytes came before, as NAME.raw, they
-// become its data. Those that come later will too.
+// ByDocument creates the array that a document describes. If its bytes came before, as NAME.raw,
+// they become its data. Those that come later will too.
 func (c *Arrays) ByDocument(
 	ctx context.Context, path string, doc []byte, by program.Process,
 ) error {

@@ -27,8 +27,8 @@ var errTooShort = errors.New("too short")
 
 func (tooShort) Waiting(context.Context, string) error { return errTooShort }
 
-// TestDocumentBesideOtherBytes makes an array whose bytes came before it, and do not fit it. Nothing
-// of the array stays.
+// TestDocumentBesideOtherBytes makes an array whose bytes came before it, and do not fit it.
+// Nothing of the array stays.
 func TestDocumentBesideOtherBytes(t *testing.T) {
 	ctx := t.Context()
 	h := hierarchy(t)

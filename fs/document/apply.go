@@ -83,9 +83,9 @@ func (d *File) applyHere(
 	return path, err
 }
 
-// remake recreates the array at path as the text says. Nothing is locked while its bytes are copied.
-// If programs write to it, or replace or rename it, that is ErrWriters. If it cannot be recreated,
-// that is refusal.
+// remake recreates the array at path as the text says. Nothing is locked while its bytes are
+// copied. If programs write to it, or replace or rename it, that is ErrWriters. If it cannot be
+// recreated, that is refusal.
 func (d *File) remake(
 	ctx context.Context, path string, text []byte, refusal error,
 ) error {
@@ -154,8 +154,8 @@ func describesArray(path string, doc []byte) error {
 		return nil
 	}
 	_, name := names.Split(path)
-	return fmt.Errorf("%w: expected the document of an array, found one without a shape, as groups "+
-		"have; mkdir %[2]s makes a group, and %[2]s/%[3]s is its document",
+	return fmt.Errorf("%w: expected the document of an array, found one without a shape, as "+
+		"groups have; mkdir %[2]s makes a group, and %[2]s/%[3]s is its document",
 		iofs.ErrInvalid, names.Show(name), resolve.GroupFile)
 }
 
@@ -199,8 +199,9 @@ func (d *File) withoutOldShape(
 	// Programs that are writing the array may be about to give it that shape.
 	if shape != shown && writers == 0 && input.IsWithoutShape(n.Document, text) {
 		return nil, fmt.Errorf("%w: the document of %q says nothing new but the shape %s, which "+
-			"the array had before; it has %s by now, and keeps that. To resize it, read the document "+
-			"as it is, and then write the other one again", iofs.ErrInvalid, n.Path, shape, current)
+			"the array had before; it has %s by now, and keeps that. To resize it, read the "+
+			"document as it is, and then write the other one again", iofs.ErrInvalid, n.Path, shape,
+			current)
 	}
 	d.of.Log.Warn("a document had the shape that the array had before; the array keeps its shape",
 		"path", n.Path, "document", shape, "array", current)

@@ -17,9 +17,10 @@ type Answers struct {
 	Failures *Failures
 	Folder   string // a local folder of the store; "": it has none
 
-	Root    func() error                          // why the root that is held is not found
-	PathOf  func(dir, name string) (string, bool) // of the array or group of which a name is a view
-	Unsaved func(path string) error               // why what was written there is not stored; nil: it is
+	Root   func() error                          // why the root that is held is not found
+	PathOf func(dir, name string) (string, bool) // of the array or group of which a name is a view
+	// why what was written there is not stored; nil: it is
+	Unsaved func(path string) error
 }
 
 // AnswerChange returns the number for how a change of the node at path has ended. The reason of a

@@ -1,6 +1,6 @@
 // Package errno says which number the kernel gets for an error, and which words people get. It
-// keeps the last errors that programs got, and by path why requests were refused. All locks of it are
-// innermost, but that failures are parts of the states (package pathstate).
+// keeps the last errors that programs got, and by path why requests were refused. All locks of it
+// are innermost, but that failures are parts of the states (package pathstate).
 package errno
 
 import (
@@ -41,8 +41,8 @@ func (e *NoPart) Error() string { return fmt.Sprintf("no part @{%s}: %v", e.Text
 // Is makes it fs.ErrNotExist.
 func (e *NoPart) Is(target error) bool { return target == iofs.ErrNotExist }
 
-// RemovedStore is why nothing is found in a mount: the folder of its store is gone. Such an error is
-// never expected.
+// RemovedStore is why nothing is found in a mount: the folder of its store is gone. Such an error
+// is never expected.
 type RemovedStore struct{ Folder string }
 
 // Error says what to do.
@@ -116,7 +116,8 @@ func Reason(err error) string {
 	for _, w := range words {
 		text = strings.TrimPrefix(text, w+": ")
 	}
-	if why, ok := strings.CutSuffix(text, ": "+errors.ErrUnsupported.Error()); ok && strings.Contains(why, ": ") {
+	if why, ok := strings.CutSuffix(text, ": "+errors.ErrUnsupported.Error()); ok &&
+		strings.Contains(why, ": ") {
 		return why
 	}
 	return text

@@ -23,7 +23,8 @@ import (
 
 func TestErrnoOf(t *testing.T) {
 	wrap := func(err error) error {
-		return &zarrcore.Error{Op: "read", Path: "a", Key: "a/c/0", Err: fmt.Errorf("chunk: %w", err)}
+		return &zarrcore.Error{Op: "read", Path: "a", Key: "a/c/0",
+			Err: fmt.Errorf("chunk: %w", err)}
 	}
 	for _, tc := range []struct {
 		err  error
@@ -78,7 +79,8 @@ func TestErrnoOf(t *testing.T) {
 func TestErrorLog(t *testing.T) {
 	var out bytes.Buffer
 	l := &Log{To: slog.New(slog.NewTextHandler(&out, nil))}
-	bad := &zarrcore.Error{Op: "read", Path: "ocean/t", Key: "ocean/t/c/0/1", Err: compress.ErrCorrupt}
+	bad := &zarrcore.Error{Op: "read", Path: "ocean/t", Key: "ocean/t/c/0/1",
+		Err: compress.ErrCorrupt}
 	for range 3 {
 		if e := l.Errno("read", "ocean/t", bad); e != syscall.EIO {
 			t.Fatalf("errno is %s", Name(e))
@@ -88,7 +90,8 @@ func TestErrorLog(t *testing.T) {
 	if n := strings.Count(out.String(), "\n"); n != 1 {
 		t.Errorf("%d lines, want 1:\n%s", n, out.String())
 	}
-	for _, want := range []string{"path=ocean/t", "key=ocean/t/c/0/1", "errno=EIO", "corrupt data"} {
+	for _, want := range []string{"path=ocean/t", "key=ocean/t/c/0/1", "errno=EIO",
+		"corrupt data"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the line lacks %q: %s", want, out.String())
 		}
@@ -96,13 +99,15 @@ func TestErrorLog(t *testing.T) {
 	if l.Count() != 3 {
 		t.Errorf("%d errors counted, want 3", l.Count())
 	}
-	if last := l.Latest(); len(last) != 1 || last[0].Path != "ocean/t" || last[0].Errno != "EIO" || !strings.Contains(last[0].Err, "corrupt data") {
+	if last := l.Latest(); len(last) != 1 || last[0].Path != "ocean/t" || last[0].Errno != "EIO" ||
+		!strings.Contains(last[0].Err, "corrupt data") {
 		t.Errorf("remembered are %+v", last)
 	}
 	for i := range 2 * maxRecent {
 		l.remember(Recent{Path: fmt.Sprint(i)})
 	}
-	if last := l.Latest(); len(last) != maxRecent || last[maxRecent-1].Path != fmt.Sprint(2*maxRecent-1) {
+	if last := l.Latest(); len(last) != maxRecent ||
+		last[maxRecent-1].Path != fmt.Sprint(2*maxRecent-1) {
 		t.Errorf("remembered are %+v, want the last %d", last, maxRecent)
 	}
 	now := time.Now()

@@ -17,7 +17,8 @@ func (l *Log) RecoverTo(op, path string, err *error) {
 // Panicked logs a panic, and counts it. It is a bug of zarrfs, never of the store.
 func (l *Log) Panicked(where string, r any) {
 	l.panics.Add(1)
-	l.To.Error("panic, please report", "in", where, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+	l.To.Error("panic, please report", "in", where, "panic", fmt.Sprint(r), "stack",
+		string(debug.Stack()))
 }
 
 // Panics returns how many panics there were.

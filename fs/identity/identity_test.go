@@ -46,7 +46,8 @@ func TestRenewed(t *testing.T) {
 // TestMovedGroup moves a group and looks at what is there and what takes its place.
 func TestMovedGroup(t *testing.T) {
 	var ids table
-	ocean, salt, beside := ids.look("ocean", ""), ids.look("ocean/salt", "raw"), ids.look("oceanic", "")
+	ocean, salt, beside := ids.look("ocean", ""), ids.look("ocean/salt", "raw"),
+		ids.look("oceanic", "")
 	if others := ids.Move("ocean", "lake", Of("ocean", "")); len(others) != 0 {
 		t.Errorf("other nodes than the folder: %v", others)
 	}

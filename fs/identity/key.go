@@ -28,7 +28,8 @@ func Of(path, view string) Key { return Key{path, view} }
 // linkView begins the views of links.
 const linkView = "link."
 
-// OfGhost returns the key of a name that is left of the file of a view, of the array that was at path.
+// OfGhost returns the key of a name that is left of the file of a view, of the array that was at
+// path.
 func OfGhost(path string, v view.View) Key { return Key{path, "ghost." + v.Name()} }
 
 // OfLink returns the key of a link at path, of a view if it leads to an array, otherwise nil.

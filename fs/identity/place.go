@@ -23,8 +23,8 @@ func (p *Place) Key() Key {
 	return p.first
 }
 
-// Unmoved returns a function that reports whether the node was never moved since then, not even away
-// and back.
+// Unmoved returns a function that reports whether the node was never moved since then, not even
+// away and back.
 func (p *Place) Unmoved() func() bool {
 	was := p.moved.Load() // each move sets another pointer
 	return func() bool { return p.moved.Load() == was }

@@ -133,6 +133,7 @@ func (c Came) Missing() error {
 	if c.Reach >= c.Whole {
 		return nil
 	}
-	return fmt.Errorf("%w: expected %d bytes, as the header says, found %d: the rest of the array is "+
-		"the fill value; append the rest, or copy it again", iofs.ErrInvalid, c.Whole, c.Reach)
+	return fmt.Errorf("%w: expected %d bytes, as the header says, found %d: the rest of the "+
+		"array is the fill value; append the rest, or copy it again", iofs.ErrInvalid, c.Whole,
+		c.Reach)
 }

@@ -1,7 +1,8 @@
 // Package input has what programs write until it is an array or a document: a .npy file whose
-// header is not complete, how much of one has come, and the text of a document. It knows which programs
-// have read a document, and which have copied one. The lock of a text is held while it is applied,
-// and that of an incoming file while its array is made. That of the states comes after both.
+// header is not complete, how much of one has come, and the text of a document. It knows which
+// programs have read a document, and which have copied one. The lock of a text is held while it is
+// applied, and that of an incoming file while its array is made. That of the states comes after
+// both.
 package input
 
 import (
@@ -104,7 +105,8 @@ func (in *Incoming) Write(ctx context.Context, p []byte, off int64) error {
 // keep remembers what was written behind a gap.
 func (in *Incoming) keep(p []byte, off int64) error {
 	if in.kept+int64(len(p)) > earlyMost {
-		return fmt.Errorf("%w: expected the header of a .npy file before %d bytes at %d, found %d bytes of it", iofs.ErrInvalid, len(p), off, len(in.head))
+		return fmt.Errorf("%w: expected the header of a .npy file before %d bytes at %d, found "+
+			"%d bytes of it", iofs.ErrInvalid, len(p), off, len(in.head))
 	}
 	in.early = append(in.early, Piece{off, append([]byte(nil), p...)})
 	in.kept += int64(len(p))
@@ -148,8 +150,8 @@ func (in *Incoming) make(ctx context.Context, header npy.Info) error {
 	return nil
 }
 
-// PassOn writes the part of e that lies behind a header of so many bytes. It returns up to where the
-// file was taken.
+// PassOn writes the part of e that lies behind a header of so many bytes. It returns up to where
+// the file was taken.
 func PassOn(ctx context.Context, arr ArrayWriter, e Piece, header int64) (end int64, err error) {
 	if e.Off < header {
 		e.Data = e.Data[min(header-e.Off, int64(len(e.Data))):]
@@ -174,7 +176,8 @@ func (in *Incoming) SetSize(size int64) error {
 		return in.refused
 	}
 	if size < in.end {
-		return fmt.Errorf("%w: a .npy file without its header cannot be cut to %d bytes", iofs.ErrInvalid, size)
+		return fmt.Errorf("%w: a .npy file without its header cannot be cut to %d bytes",
+			iofs.ErrInvalid, size)
 	}
 	in.end, in.jumped = size, true
 	return nil
@@ -191,7 +194,8 @@ func (in *Incoming) Complete() error {
 	case in.header != nil || in.end == 0:
 		return nil
 	}
-	return fmt.Errorf("%w: expected the header of a .npy file, found %d bytes of it", iofs.ErrInvalid, len(in.head))
+	return fmt.Errorf("%w: expected the header of a .npy file, found %d bytes of it",
+		iofs.ErrInvalid, len(in.head))
 }
 
 // Read returns the n bytes at off that were written. What was not written reads as zero bytes. ok

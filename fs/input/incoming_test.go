@@ -34,10 +34,11 @@ func npyOf(t *testing.T, data string, shape ...int64) []byte {
 // into returns an incoming file whose array is m, and what its header says.
 func into(m *memory) (*Incoming, *npy.Info) {
 	header := &npy.Info{}
-	return &Incoming{Parse: npy.Parse, Create: func(_ context.Context, h npy.Info, t dtype.Type) (ArrayWriter, error) {
-		*header = h
-		return m, nil
-	}}, header
+	return &Incoming{Parse: npy.Parse,
+		Create: func(_ context.Context, h npy.Info, t dtype.Type) (ArrayWriter, error) {
+			*header = h
+			return m, nil
+		}}, header
 }
 
 // TestIncoming: however a file is cut into writes, and in whatever order they come, the array is
@@ -70,7 +71,8 @@ func TestIncoming(t *testing.T) {
 			}
 		}
 		if string(m) != "abcdefghijkl" || len(header.Shape) != 2 || in.Complete() != nil {
-			t.Fatalf("run %d, %d pieces: %q of shape %v, %v", run, len(pieces), m, header.Shape, in.Complete())
+			t.Fatalf("run %d, %d pieces: %q of shape %v, %v", run, len(pieces), m, header.Shape,
+				in.Complete())
 		}
 	}
 }
@@ -108,8 +110,12 @@ func TestIncomingRefused(t *testing.T) {
 		t.Errorf("no end of data without a header: %v", err)
 	}
 	refuse := errors.New("no such arrays here")
-	in = &Incoming{Parse: npy.Parse, Create: func(context.Context, npy.Info, dtype.Type) (ArrayWriter, error) { return nil, refuse }}
-	if err := in.Write(t.Context(), file, 0); err != refuse || in.Complete() != refuse || in.Done() {
+	in = &Incoming{Parse: npy.Parse,
+		Create: func(context.Context, npy.Info, dtype.Type) (ArrayWriter, error) {
+			return nil, refuse
+		}}
+	if err := in.Write(t.Context(), file, 0); err != refuse || in.Complete() != refuse ||
+		in.Done() {
 		t.Errorf("an array that is not made: %v, %v", err, in.Complete())
 	}
 }
@@ -125,7 +131,8 @@ func TestIncomingEmpty(t *testing.T) {
 	if err := in.SetSize(1000); err != nil || in.Size() != 1000 || in.Complete() == nil {
 		t.Errorf("extended: %v, %d bytes, %v", err, in.Size(), in.Complete())
 	}
-	if err := in.Write(t.Context(), npyOf(t, "ab", 1), 0); err != nil || !in.Done() || in.Complete() != nil {
+	if err := in.Write(t.Context(), npyOf(t, "ab", 1), 0); err != nil || !in.Done() ||
+		in.Complete() != nil {
 		t.Errorf("%v, done %v, %v", err, in.Done(), in.Complete())
 	}
 }

@@ -55,8 +55,8 @@ func (o OneArray) WriteAt(ctx context.Context, p []byte, off int64) (n int, err 
 var errSecond = fmt.Errorf("%w: expected one array, found the header of a second one behind it; "+
 	"save each array to a file of its own", iofs.ErrInvalid)
 
-// completes reports whether p, which is written at off of an array of that size, completes the first
-// bytes of a second header. It notes where p begins them. The caller holds mu.
+// completes reports whether p, which is written at off of an array of that size, completes the
+// first bytes of a second header. It notes where p begins them. The caller holds mu.
 func (s *Seam) completes(p []byte, off, size int64) bool {
 	if s.begun && off == size && s.at < off && off-s.at < int64(len(npy.Magic)) {
 		rest := npy.Magic[off-s.at:]

@@ -18,7 +18,8 @@ func TestEveryPartOfAState(t *testing.T) {
 	}
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
-		p, ok := reflect.NewAt(field.Type, v.Field(i).Addr().UnsafePointer()).Interface().(pathstate.Part)
+		p, ok := reflect.NewAt(field.Type,
+			v.Field(i).Addr().UnsafePointer()).Interface().(pathstate.Part)
 		if !ok {
 			t.Errorf("State.%s, a %s, is not a part", field.Name, field.Type)
 			continue

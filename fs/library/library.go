@@ -75,7 +75,8 @@ func (l *Answers) OfStore(name string) error {
 // IsOfStore says that a library takes a file of that name for one of a store.
 func (l *Answers) IsOfStore(name string) error {
 	return fmt.Errorf("%w: %q is a file of a Zarr store, and this is a mount of one. "+
-		"To read or write with zarr or xarray, open the store itself: %s", errOfStore, name, l.H.Name())
+		"To read or write with zarr or xarray, open the store itself: %s", errOfStore, name,
+		l.H.Name())
 }
 
 // MissedInNew answers for a name that is not in the group at dir. A library that has just made the
@@ -126,7 +127,8 @@ func (l *Answers) NoGroup(path string, why error) error {
 	if n, err := l.H.Node(l.Ctx, path); err != nil || n.Kind != zarrcore.ArrayNode {
 		return why
 	}
-	return fmt.Errorf("%w: it is an array, whose files are here. To open it with zarr or xarray, open the store itself: %s", why, l.H.Name())
+	return fmt.Errorf("%w: it is an array, whose files are here. To open it with zarr or xarray, "+
+		"open the store itself: %s", why, l.H.Name())
 }
 
 // RefusedAt returns the path of the node at which the refusal of a document for path is to be
@@ -176,12 +178,14 @@ func (l *Answers) unmake(path string, made time.Time, by program.Process) (stays
 	oldest := time.Now().Add(-unmadeFor)
 	for path != "" && by.PID != 0 {
 		trace := l.Traces.Of(path)
-		isMeant := !trace.Gone() && trace.By == by && !trace.At.Before(oldest) && !trace.At.After(made)
+		isMeant := !trace.Gone() && trace.By == by && !trace.At.Before(oldest) &&
+			!trace.At.After(made)
 		if !isMeant || !l.removeAsMade(path, trace.Group) {
 			return path
 		}
 		l.Gone(path)
-		l.Log.Warn("removed again: an empty group that a program made for an array, as it took the mount for a store", "path", path)
+		l.Log.Warn("removed again: an empty group that a program made for an array, as it took "+
+			"the mount for a store", "path", path)
 		made, oldest = trace.At, trace.At.Add(-unmadeWith)
 		path, _ = names.Split(path)
 	}

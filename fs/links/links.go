@@ -91,7 +91,8 @@ func (l *Links) endEmpty(at string) {
 func (l *Links) Unlink(t resolve.Target, by program.Process) error {
 	at, broken := t.Node.Path, t.Node.Link.Err != nil
 	defer l.Sites.Lock(at)()
-	if t.View != nil && !broken && !l.Unlinked.Add(at, t.View, l.Names.Listed(t.Node)&view.Keepers()) {
+	if t.View != nil && !broken &&
+		!l.Unlinked.Add(at, t.View, l.Names.Listed(t.Node)&view.Keepers()) {
 		return nil
 	}
 	if err := l.Remove(at); err != nil {
@@ -154,8 +155,8 @@ func ErrIsLink(n *zarrcore.Node, v view.View) error {
 		return fmt.Errorf("%w: %q is a link, and no array can have its name; remove the link first",
 			iofs.ErrExist, n.Path)
 	}
-	return fmt.Errorf("%w: %s is a name of the link %q to the array %q, and only a new %s takes the "+
-		"place of such a link; remove all names of the link first, or write to %s",
+	return fmt.Errorf("%w: %s is a name of the link %q to the array %q, and only a new %s "+
+		"takes the place of such a link; remove all names of the link first, or write to %s",
 		iofs.ErrExist, view.FileOf(n.Path, v), n.Path, n.Link.Target,
 		view.FileOf(n.Path, view.Headed()), view.FileOf(n.Link.Target, v))
 }

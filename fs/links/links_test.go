@@ -126,8 +126,9 @@ func linksOf(t *testing.T) *Links {
 	o := transient.Options{Scratch: t.TempDir(), Ended: func(identity.Key) {}}
 	m.Transients = transient.New(ctx, o, states.Transients())
 	m.Present = presence.New(presence.Mount{Ctx: ctx, H: h, States: states, Sites: sites,
-		Nodes:    new(nodes.Table),
-		Texts:    texts.New(texts.Mount{Ctx: ctx, H: h, Sites: sites, Stat: m.Stat}, states.Texts()),
+		Nodes: new(nodes.Table),
+		Texts: texts.New(texts.Mount{Ctx: ctx, H: h, Sites: sites, Stat: m.Stat},
+			states.Texts()),
 		Writings: writing.New(writing.Mount{Ctx: ctx, H: h, Stat: m.Stat}, states.Writings())})
 	return New(m)
 }

@@ -84,8 +84,9 @@ type Files struct {
 	taking  []*File           // those that take space
 	freed   []plain           // those that nobody needs, and that release has yet to close
 	renewed map[key]time.Time // when files got another inode, as far as that was within calmFor
-	busy    bool              // one is being written: more at a time would take too much from the readers
-	off     bool              // the kernel or the lack of privileges does not allow it
+	// one is being written: more at a time would take too much from the readers
+	busy bool
+	off  bool // the kernel or the lack of privileges does not allow it
 }
 
 // key names a file of the mount.
@@ -107,8 +108,8 @@ func (t *Files) Serve(k Kernel) { t.kernel = k }
 func (t *Files) Wait() { t.writing.Wait() }
 
 // Find returns the materialised file of a view of the array at path, with one user more. It returns
-// nil if there is no file of bytes with that fingerprint. An outdated one is dropped. Find waits for
-// one that is nearly written: its caller would otherwise decode all of it once more.
+// nil if there is no file of bytes with that fingerprint. An outdated one is dropped. Find waits
+// for one that is nearly written: its caller would otherwise decode all of it once more.
 func (t *Files) Find(path string, v view.View, print string) (m *File) {
 	t.await(path, v, print)
 	t.at(path, func(a *array) {
@@ -163,7 +164,8 @@ func (t *Files) Start(path string, v view.View, c view.Content, print string) (s
 	if !ok || opened.Reordered() {
 		return false
 	}
-	bytes, err := opened.Again() // its place at the start keeps the bands for it that the reader leaves behind
+	// its place at the start keeps the bands for it that the reader leaves behind
+	bytes, err := opened.Again()
 	if err != nil {
 		return false
 	}
@@ -207,7 +209,8 @@ func (t *Files) makeRoom(size int64) bool {
 	for t.taken()+size > t.o.Limit {
 		var oldest *File
 		for _, m := range t.taking {
-			if m.ready && m.users == 0 && time.Since(m.opened) > keepFor && (oldest == nil || m.opened.Before(oldest.opened)) {
+			if m.ready && m.users == 0 && time.Since(m.opened) > keepFor &&
+				(oldest == nil || m.opened.Before(oldest.opened)) {
 				oldest = m
 			}
 		}

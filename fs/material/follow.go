@@ -34,7 +34,8 @@ func (t *Files) Rewrite(path string) {
 	}
 	arr, err := t.arrays.OpenArray(t.ctx, path)
 	if err != nil {
-		t.o.Log.To.Error("programs that have the file open see outdated bytes", "path", path, "err", err)
+		t.o.Log.To.Error("programs that have the file open see outdated bytes", "path", path, "err",
+			err)
 		return
 	}
 	t.Follow(path, arr.Live(), view.Everything, true)
@@ -44,7 +45,8 @@ func (t *Files) Rewrite(path string) {
 func (t *Files) Follow(path string, arr *zarrcore.Array, s view.Stretch, resized bool) {
 	for _, m := range t.followers(path) {
 		if err := m.follow(arr, s, resized); err != nil {
-			t.o.Log.To.Error("programs that have the file open see outdated bytes", "path", path, "view", m.view.Name(), "err", err)
+			t.o.Log.To.Error("programs that have the file open see outdated bytes", "path", path,
+				"view", m.view.Name(), "err", err)
 		}
 		m.Leave()
 	}

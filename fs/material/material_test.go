@@ -103,8 +103,10 @@ type fixture struct {
 // newFixture returns files that materialise at most so many.
 func newFixture(t *testing.T, files int64) *fixture {
 	t.Helper()
-	f := &fixture{t: t, h: bigArrays(t), states: new(pathstate.Table[onlyPart, *onlyPart]), kernel: &fakeKernel{files: map[int32]*os.File{}}}
-	o := Options{Most: 1 << 30, Limit: files * (bigSize + 256), Dir: scratchFolder(t), Log: &errno.Log{To: slog.New(slog.DiscardHandler)}}
+	f := &fixture{t: t, h: bigArrays(t), states: new(pathstate.Table[onlyPart, *onlyPart]),
+		kernel: &fakeKernel{files: map[int32]*os.File{}}}
+	o := Options{Most: 1 << 30, Limit: files * (bigSize + 256), Dir: scratchFolder(t),
+		Log: &errno.Log{To: slog.New(slog.DiscardHandler)}}
 	f.Files = New(t.Context(), o, f.h, pathstate.PartsOf(f.states, (*onlyPart).part))
 	f.Serve(f.kernel)
 	t.Cleanup(f.Wait)
@@ -117,7 +119,8 @@ func scratchFolder(t *testing.T) string {
 	dir := t.TempDir()
 	if errors.Is(suits(dir, 0), errInMemory) {
 		var err error
-		if dir, err = os.MkdirTemp("/var/tmp", "zarrfs-test-"); err != nil || errors.Is(suits(dir, 0), errInMemory) {
+		if dir, err = os.MkdirTemp("/var/tmp", "zarrfs-test-"); err != nil ||
+			errors.Is(suits(dir, 0), errInMemory) {
 			t.Skipf("NOT TESTED: materialising, because there is no disk: %v", err)
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })

@@ -11,9 +11,10 @@ type Part struct{ of *array }
 
 // array has the materialised files of one array. Files.mu guards it.
 type array struct {
-	table    *Files
-	files    map[view.View]*File // that may be opened, or could not be written
-	followed []*File             // outdated, but still read: changes of the array are written to them
+	table *Files
+	files map[view.View]*File // that may be opened, or could not be written
+	// outdated, but still read: changes of the array are written to them
+	followed []*File
 }
 
 // array returns what the part is about, which it makes if there is nothing yet.

@@ -38,7 +38,8 @@ func (t *Files) work(path string, m *File, c view.Content) {
 	if err == nil && m.dropped {
 		err = errOutdated
 	}
-	log := t.o.Log.To.With("file", path, "view", m.view.Name(), "bytes", m.size, "took", time.Since(m.began))
+	log := t.o.Log.To.With("file", path, "view", m.view.Name(), "bytes", m.size, "took",
+		time.Since(m.began))
 	if err == nil {
 		m.ready = true
 		log.Debug("materialised")
@@ -51,7 +52,8 @@ func (t *Files) work(path string, m *File, c view.Content) {
 	outdated := m.dropped
 	t.drop(m)
 	if !outdated && t.ctx.Err() == nil {
-		m.of.files[m.view] = &File{table: t, of: m.of, view: m.view, print: m.print, life: life{failed: time.Now()}}
+		m.of.files[m.view] = &File{table: t, of: m.of, view: m.view, print: m.print,
+			life: life{failed: time.Now()}}
 	}
 }
 
@@ -70,7 +72,8 @@ func suits(dir string, size int64) error {
 		return fmt.Errorf("%s: %w", dir, errInMemory)
 	}
 	if free := int64(s.Bavail) * s.Bsize; free < 2*size {
-		return fmt.Errorf("scratch folder %s has %d bytes free, expected twice %d: %w", dir, free, size, syscall.ENOSPC)
+		return fmt.Errorf("scratch folder %s has %d bytes free, expected twice %d: %w", dir, free,
+			size, syscall.ENOSPC)
 	}
 	return nil
 }
@@ -97,7 +100,8 @@ func (t *Files) write(path string, m *File, c view.Content) (err error) {
 	if err := t.fill(file, c, m); err != nil {
 		return err
 	}
-	if c.Array().Fingerprint() != m.print { // before this all was of that print, for a print never comes back
+	// before this all was of that print, for a print never comes back
+	if c.Array().Fingerprint() != m.print {
 		return errOutdated
 	}
 	return nil

@@ -1,8 +1,9 @@
-// Package names says how the nodes of a store are named in a mount, and as files. It asks nothing of a store.
+// Package names says how the nodes of a store are named in a mount, and as files. It asks nothing
+// of a store.
 //
-// A node's name is shown as a directory entry: the name itself wherever that can be one, otherwise escaped (Show, Parse). A file of a node
-// has the shown name and a suffix, or a second name where something else has the first (File, Second). Paths of nodes in the store are
-// names joined by "/".
+// A node's name is shown as a directory entry: the name itself wherever that can be one, otherwise
+// escaped (Show, Parse). A file of a node has the shown name and a suffix, or a second name where
+// something else has the first (File, Second). Paths of nodes in the store are names joined by "/".
 package names
 
 import (
@@ -14,17 +15,20 @@ import (
 )
 
 const (
-	// ControlDir is the folder of the mount's own files, at its root. It resolves but is not listed.
+	// ControlDir is the folder of the mount's own files, at its root. It resolves but is not
+	// listed.
 	ControlDir = ".zarrfs"
 	// OwnFolder says why ControlDir is not touched.
 	OwnFolder = "that is the folder of the mount's own files"
-	// MaxEntry is the longest name, in bytes, that a directory entry may have everywhere (NAME_MAX).
+	// MaxEntry is the longest name, in bytes, that a directory entry may have everywhere
+	// (NAME_MAX).
 	MaxEntry = 255
 	// MaxShown is the longest shown name of a node, in bytes.
 	MaxShown = MaxEntry - 2 - MaxSuffix
 	// MaxSuffix is the longest suffix of a file, in bytes, without the dot before it.
 	MaxSuffix = 13
-	// secondMark stands before the suffix in a view's second name, "a%.npy". No shown node name contains it.
+	// secondMark stands before the suffix in a view's second name, "a%.npy". No shown node name
+	// contains it.
 	secondMark = "%"
 	// longMark stands before the hash that replaces the end of a name too long to show.
 	longMark = "%~"
@@ -32,10 +36,12 @@ const (
 	longHash = 16
 )
 
-// Show returns the directory entry that stands for a node's name. It is the name itself, except that bytes which
-// no entry can hold, or which would upset a terminal, are written %XX: '/', NUL, control characters, marks that change
-// the direction of text, separators of lines and paragraphs, bytes that are not UTF-8, and the whole of "", ".", ".." and ".zarrfs" (their first byte). A '%' is written %25 only where it would
-// otherwise read as one of our marks. A name that becomes too long is shortened and ends in its hash: see longName.
+// Show returns the directory entry that stands for a node's name. It is the name itself, except
+// that bytes which no entry can hold, or which would upset a terminal, are written %XX: '/', NUL,
+// control characters, marks that change the direction of text, separators of lines and paragraphs,
+// bytes that are not UTF-8, and the whole of "", ".", ".." and ".zarrfs" (their first byte). A '%'
+// is written %25 only where it would otherwise read as one of our marks. A name that becomes too
+// long is shortened and ends in its hash: see longName.
 func Show(name string) string {
 	shown := Escape(name)
 	if len(shown) > MaxShown {
@@ -72,7 +78,8 @@ func Unescape(shown string) string {
 // IsLong reports whether an entry is a name that was shortened.
 func IsLong(shown string) bool { return strings.Contains(shown, longMark) }
 
-// emptyShown stands for the empty name. "%_" is otherwise the name "%_" itself, which is written "%25_".
+// emptyShown stands for the empty name. "%_" is otherwise the name "%_" itself, which is written
+// "%25_".
 const emptyShown = "%_"
 
 // Escape returns a name as Show does, but never shortened.
@@ -98,7 +105,8 @@ func Escape(name string) string {
 	return b.String()
 }
 
-// plainName is the quick way out for nearly all names: letters, digits and harmless punctuation of ASCII.
+// plainName is the quick way out for nearly all names: letters, digits and harmless punctuation of
+// ASCII.
 func plainName(name string) bool {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
@@ -111,7 +119,8 @@ func plainName(name string) bool {
 
 func mustEscape(name string, i int, r rune, n int) bool {
 	switch {
-	case r == '/' || unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp):
+	case r == '/' || unicode.IsControl(r) ||
+		unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp):
 		return true
 	case r == utf8.RuneError && n == 1:
 		return true
@@ -123,9 +132,9 @@ func mustEscape(name string, i int, r rune, n int) bool {
 	return false
 }
 
-// ambiguousPercent reports whether a '%' before rest would read as an escape or a mark: before two hex digits (or
-// before what may become them: an escaped byte follows only as '%', never as a digit), before '.', '~' or '_', and at
-// the end, where a suffix follows.
+// ambiguousPercent reports whether a '%' before rest would read as an escape or a mark: before two
+// hex digits (or before what may become them: an escaped byte follows only as '%', never as a
+// digit), before '.', '~' or '_', and at the end, where a suffix follows.
 func ambiguousPercent(rest string) bool {
 	if rest == "" || rest[0] == '.' || rest[0] == '~' || rest[0] == '_' {
 		return true
@@ -138,8 +147,8 @@ func escapeByte(c byte) string {
 	return string([]byte{'%', digits[c>>4], digits[c&15]})
 }
 
-// longName shortens a shown name and ends it in the hash of the whole name. It can be found again only among the group's
-// children; the xattr user.zarr.path ends in the true name.
+// longName shortens a shown name and ends it in the hash of the whole name. It can be found again
+// only among the group's children; the xattr user.zarr.path ends in the true name.
 func longName(name, shown string) string {
 	sum := sha256.Sum256([]byte(name))
 	keep := MaxShown - len(longMark) - 2*longHash
@@ -200,5 +209,8 @@ func CutPart(base string) (shown, expression string, ok bool) {
 // Second returns the second name of such a file, for where something else has the first.
 func Second(shown, suffix string) string { return shown + secondMark + "." + suffix }
 
-// OfSecond returns the shown name of the node in a file's second name without its suffix, and whether it is one.
-func OfSecond(base string) (shown string, second bool) { return strings.CutSuffix(base, secondMark) }
+// OfSecond returns the shown name of the node in a file's second name without its suffix, and
+// whether it is one.
+func OfSecond(base string) (shown string, second bool) {
+	return strings.CutSuffix(base, secondMark)
+}

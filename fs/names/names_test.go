@@ -24,7 +24,8 @@ func TestShowName(t *testing.T) {
 		{"a\nb\x1b[31m", "a%0Ab%1B[31m"},
 		{"gnp\u202eyrt", "gnp%E2%80%AEyrt"}, // which a terminal would show as "gnptry"
 		{"a\u2028b", "a%E2%80%A8b"},
-		{"\u05e9\u05dc\u05d5\u05dd", "\u05e9\u05dc\u05d5\u05dd"}, // text from right to left needs no marks
+		// text from right to left needs no marks
+		{"\u05e9\u05dc\u05d5\u05dd", "\u05e9\u05dc\u05d5\u05dd"},
 		{"\u0085", "%C2%85"},
 		{"a\xffb", "a%FFb"},
 		{"\xed\xa0\x80", "%ED%A0%80"},
@@ -44,13 +45,15 @@ func TestShowName(t *testing.T) {
 			t.Errorf("Parse(%q) = %q, %v, want %q", tc.shown, got, ok, tc.name)
 		}
 	}
-	if got := Show("a/b"); got != "a%2Fb" { // no node has such a name, and no entry stands for a path
+	// no node has such a name, and no entry stands for a path
+	if got := Show("a/b"); got != "a%2Fb" {
 		t.Errorf("Show of a path = %q", got)
 	}
 }
 
 func TestParseRefusesAliases(t *testing.T) {
-	for _, shown := range []string{"%41", "a%2Fb", "%2F", "%2E%2E%2F", "a%2fb", "", ".", "..", ".zarrfs", "a/b", "a\x00b", "100%", "a%.npy", "\xff"} {
+	for _, shown := range []string{"%41", "a%2Fb", "%2F", "%2E%2E%2F", "a%2fb", "", ".", "..",
+		".zarrfs", "a/b", "a\x00b", "100%", "a%.npy", "\xff"} {
 		if name, ok := Parse(shown); ok {
 			t.Errorf("Parse(%q) = %q, want a refusal", shown, name)
 		}
@@ -62,7 +65,8 @@ func TestLongNames(t *testing.T) {
 	if Show(a) == Show(b) {
 		t.Errorf("two long names are shown as one: %q", Show(a))
 	}
-	for _, name := range []string{a, strings.Repeat("x", 241), strings.Repeat("\x01", 100), strings.Repeat("x", 206) + strings.Repeat("\n", 12)} {
+	for _, name := range []string{a, strings.Repeat("x", 241), strings.Repeat("\x01", 100),
+		strings.Repeat("x", 206) + strings.Repeat("\n", 12)} {
 		shown := Show(name)
 		if len(shown) > MaxShown || !IsLong(shown) || !utf8.ValidString(shown) {
 			t.Errorf("Show(%q) = %q (%d bytes)", name, shown, len(shown))
@@ -74,13 +78,16 @@ func TestLongNames(t *testing.T) {
 }
 
 func FuzzNames(f *testing.F) {
-	for _, s := range []string{"", ".", "..", "a/b", "a%2Fb", "100%", "%_", "%~", "%.", "\xff\xfe", "a\x00", "%\x01F", strings.Repeat("%", 200)} {
+	for _, s := range []string{"", ".", "..", "a/b", "a%2Fb", "100%", "%_", "%~", "%.", "\xff\xfe",
+		"a\x00", "%\x01F", strings.Repeat("%", 200)} {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
 		shown := Show(a)
-		if shown == "" || shown == "." || shown == ".." || shown == ControlDir || len(shown) > MaxShown ||
-			strings.ContainsAny(shown, "/\x00\n\x1b") || !utf8.ValidString(shown) || strings.Contains(shown, secondMark+".") {
+		if shown == "" || shown == "." || shown == ".." || shown == ControlDir ||
+			len(shown) > MaxShown ||
+			strings.ContainsAny(shown, "/\x00\n\x1b") || !utf8.ValidString(shown) ||
+			strings.Contains(shown, secondMark+".") {
 			t.Fatalf("Show(%q) = %q, which no entry may be", a, shown)
 		}
 		isPath := strings.Contains(a, "/")

@@ -38,10 +38,12 @@ func Relative(dir, path string) string {
 
 // IsUnder reports whether path is top or lies below it.
 func IsUnder(path, top string) bool {
-	return len(path) >= len(top) && path[:len(top)] == top && (len(path) == len(top) || path[len(top)] == '/' || top == "")
+	return len(path) >= len(top) && path[:len(top)] == top &&
+		(len(path) == len(top) || path[len(top)] == '/' || top == "")
 }
 
-// Moved returns what becomes of a path when from, at which or below which it lies, is renamed to to.
+// Moved returns what becomes of a path when from, at which or below which it lies, is renamed to
+// to.
 func Moved(path, from, to string) string { return to + path[len(from):] }
 
 // ShowLink returns the text of a link with each name as it is shown.

@@ -230,7 +230,8 @@ func (d *describer) dataset(name string, n *zarrcore.Node) (*hdf5.Dataset, error
 		return nil, n.Err
 	}
 	if d.flavour == NetCDF4 && strings.HasPrefix(name, hdf5.NonCoordinate) {
-		return nil, fmt.Errorf("%w: the netCDF library shows it as %q: rename it, or use a .h5 file",
+		return nil, fmt.Errorf("%w: the netCDF library shows it as %q: rename it, or use a "+
+			".h5 file",
 			errors.ErrUnsupported, strings.TrimPrefix(name, hdf5.NonCoordinate))
 	}
 	m := n.Meta

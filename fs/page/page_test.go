@@ -37,7 +37,8 @@ func TestText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const shown, linked = `&#34;&#39;&gt;&lt;script&gt;&amp;amp;`, `%22%27%3E%3Cscript%3E&amp;amp%3B`
+	const shown, linked = `&#34;&#39;&gt;&lt;script&gt;&amp;amp;`,
+		`%22%27%3E%3Cscript%3E&amp;amp%3B`
 	if strings.Contains(string(text), "<script") || strings.Count(string(text), shown) != 12 ||
 		strings.Count(string(text), linked) != 4 {
 		t.Errorf("%s", text)

@@ -48,8 +48,10 @@ type reading struct {
 // holding is what the page cache may hold of a file. Invariant: if kept is not "" and dropped is
 // set, every page is of that fingerprint or newer.
 type holding struct {
-	kept    string
-	dropped bool   // the kernel has dropped the pages that were older: it does so some time after the open by which it is told
+	kept string
+	// the kernel has dropped the pages that were older: it does so some time after the open by
+	// which it is told
+	dropped bool
 	pages   bool   // there may be pages
 	open    int    // handles that are open
 	last    string // the fingerprint of the last open
@@ -94,7 +96,8 @@ func (h *Habit) NoteMapping() {
 func (h *Habit) Rereads(now string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.more && h.touched == ^uint64(0) && !h.mapped && h.last == now && h.bytes >= h.requests*smallRequest
+	return h.more && h.touched == ^uint64(0) && !h.mapped && h.last == now &&
+		h.bytes >= h.requests*smallRequest
 }
 
 func (h *Habit) noteSmall(off int64) {
@@ -106,7 +109,8 @@ func (h *Habit) noteSmall(off int64) {
 }
 
 func (h *Habit) rereadsSmall() bool {
-	return h.requests >= smallRequests && h.bytes < h.requests*smallRequest && 2*h.again >= h.requests
+	return h.requests >= smallRequests && h.bytes < h.requests*smallRequest &&
+		2*h.again >= h.requests
 }
 
 // Opened counts an open of a file whose bytes have the fingerprint now, and returns the open's

@@ -79,9 +79,12 @@ func TestKeepCache(t *testing.T) {
 		{"changed before the mapping is seen", "A - B m - B", "direct direct keep"},
 		{"changed while open", "A m B b - - B b - B", "direct cached cached keep"},
 		{"old handle still maps", "A m - A B m B", "direct keep cached cached"},
-		{"the kernel has not dropped the pages yet", "A m - B B B b B", "direct cached cached cached keep"},
-		{"nor those of the state before", "A m - B - C b C c C", "direct cached cached cached keep"},
-		{"dropped by another open of the same bytes", "A m - B B b - B", "direct cached cached keep"},
+		{"the kernel has not dropped the pages yet", "A m - B B B b B",
+			"direct cached cached cached keep"},
+		{"nor those of the state before", "A m - B - C b C c C",
+			"direct cached cached cached keep"},
+		{"dropped by another open of the same bytes", "A m - B B b - B",
+			"direct cached cached keep"},
 		{"opened and not read", "A m - B - B - B b B", "direct cached cached cached keep"},
 	} {
 		if got := playKeeping(tc.do); got != tc.want {
@@ -155,7 +158,8 @@ func TestRereads(t *testing.T) {
 		{"once", []reads{{0, mib, 100, mib}}, false, false},
 		{"twice", []reads{{0, mib, 100, mib}, {0, mib, 100, mib}}, false, true},
 		{"twice, but mapped too", []reads{{0, mib, 100, mib}, {0, mib, 100, mib}}, true, false},
-		{"the first half four times", []reads{{0, mib, 50, mib}, {0, mib, 50, mib}, {0, mib, 50, mib}, {0, mib, 50, mib}}, false, false},
+		{"the first half four times", []reads{{0, mib, 50, mib}, {0, mib, 50, mib},
+			{0, mib, 50, mib}, {0, mib, 50, mib}}, false, false},
 		{"small reads", []reads{{0, 4096, 25600, 4096}, {0, 4096, 25600, 4096}}, false, false},
 	} {
 		h := &Habit{}

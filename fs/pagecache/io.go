@@ -1,7 +1,7 @@
 // Package pagecache decides which opens of a file keep the kernel's pages, and which pass them by.
-// Other opens get a plain file that the kernel reads in its place. It also decides whether the kernel
-// keeps the listing of a folder. Under the lock of a habit, a backing is entered and left, which may
-// lock the materialised files. That of a listing is innermost.
+// Other opens get a plain file that the kernel reads in its place. It also decides whether the
+// kernel keeps the listing of a folder. Under the lock of a habit, a backing is entered and left,
+// which may lock the materialised files. That of a listing is innermost.
 package pagecache
 
 import (

@@ -28,9 +28,10 @@ type Listing struct {
 
 // kept is a directory's listing that the kernel may have kept.
 type kept struct {
-	of    Stamp
-	at    time.Time // zero: none is kept
-	whole bool      // it came to its end, and what it shows can change only with the directory itself
+	of Stamp
+	at time.Time // zero: none is kept
+	// it came to its end, and what it shows can change only with the directory itself
+	whole bool
 }
 
 // Stamp is the state of a directory. Equal stamps: the same children.

@@ -26,7 +26,8 @@ func TestKeepListing(t *testing.T) {
 		{old, 5 * time.Second, false, keep},
 		{old, 5*time.Second + 2*keepFor, true, 0},                           // too old
 		{Stamp{"3", start.Add(6 * time.Minute)}, 6 * time.Minute, false, 0}, // changed just now
-		{Stamp{"4", time.Time{}}, 7 * time.Minute, false, 0},                // the store does not know when
+		// the store does not know when
+		{Stamp{"4", time.Time{}}, 7 * time.Minute, false, 0},
 	} {
 		if tc.whole {
 			l.Ended(10, 0, true)

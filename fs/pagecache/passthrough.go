@@ -4,11 +4,12 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// The kernel (fs/fuse/iomode.c) keeps each inode in one of two modes: its pages are in FUSE's page cache, or in another
-// file, the backing of passthrough handles. Handles of both kinds at once, or of two backings, fail with EIO at open,
-// and with ENODEV at mmap. So a passthrough open must find no other handle, and while there are passthrough handles, any
-// further open must be one of the same backing. A RELEASE is sent after the kernel has left the handle's mode, so what is
-// counted here is never less than what the kernel counts.
+// The kernel (fs/fuse/iomode.c) keeps each inode in one of two modes: its pages are in FUSE's page
+// cache, or in another file, the backing of passthrough handles. Handles of both kinds at once, or
+// of two backings, fail with EIO at open, and with ENODEV at mmap. So a passthrough open must find
+// no other handle, and while there are passthrough handles, any further open must be one of the
+// same backing. A RELEASE is sent after the kernel has left the handle's mode, so what is counted
+// here is never less than what the kernel counts.
 
 // A Backing is a plain file that has all bytes of a file of the mount.
 type Backing interface {
@@ -18,7 +19,8 @@ type Backing interface {
 	Use()
 }
 
-// passing counts the handles of one inode that are served by a materialised file. The habit's lock guards it.
+// passing counts the handles of one inode that are served by a materialised file. The habit's lock
+// guards it.
 type passing struct {
 	handles int
 	backing Backing // of all of them; nil if there are none
@@ -32,13 +34,13 @@ const (
 	AsUsual Verdict = iota
 	// Through is a passthrough open.
 	Through
-	// Renewed is an open that this inode cannot serve: it has passthrough handles of bytes that are outdated. The file
-	// gets another inode.
+	// Renewed is an open that this inode cannot serve: it has passthrough handles of bytes that are
+	// outdated. The file gets another inode.
 	Renewed
 )
 
-// judge decides on an open of bytes with the fingerprint now, of which ready is the materialised file if there is one.
-// others is how many handles of other kinds are open.
+// judge decides on an open of bytes with the fingerprint now, of which ready is the materialised
+// file if there is one. others is how many handles of other kinds are open.
 func (p *passing) judge(now string, ready Backing, others int) (Verdict, Backing) {
 	switch {
 	case p.handles > 0 && p.backing.Fingerprint() == now:
@@ -51,7 +53,8 @@ func (p *passing) judge(now string, ready Backing, others int) (Verdict, Backing
 	return AsUsual, nil
 }
 
-// enter counts a passthrough handle, which uses m until its end. While the habit is locked the others still do.
+// enter counts a passthrough handle, which uses m until its end. While the habit is locked the
+// others still do.
 func (p *passing) enter(m Backing) {
 	p.handles++
 	p.backing = m

@@ -7,7 +7,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// TestModes checks the kernel's rules: no passthrough open beside a handle of another kind, and the other way round.
+// TestModes checks the kernel's rules: no passthrough open beside a handle of another kind, and the
+// other way round.
 func TestModes(t *testing.T) {
 	for _, tc := range []struct{ name, do, want string }{
 		// In do, a capital letter opens the file in that state of its bytes, with its materialised
@@ -19,7 +20,8 @@ func TestModes(t *testing.T) {
 		{"the file is not found, its handles are", "A+ A", "through through"},
 		{"changed", "A+ B", "through renewed"},
 		{"changed, and materialised again", "A+ B+ B", "through renewed renewed"},
-		{"changed, after the last handle", "A+ A+ a a B B b b B+", "through through direct direct through"},
+		{"changed, after the last handle", "A+ A+ a a B B b b B+",
+			"through through direct direct through"},
 		{"changed while direct", "A B B+", "direct direct direct"},
 		{"changed back is not possible, but holds", "A+ B A+", "through renewed through"},
 	} {
@@ -57,7 +59,8 @@ func playModes(do string) string {
 		case how == Renewed:
 			got = append(got, "renewed")
 			continue
-		case how == Through && backing == files[state] && flags&fuse.FOPEN_PASSTHROUGH != 0 && flags&fuse.FOPEN_DIRECT_IO == 0:
+		case how == Through && backing == files[state] && flags&fuse.FOPEN_PASSTHROUGH != 0 &&
+			flags&fuse.FOPEN_DIRECT_IO == 0:
 			got = append(got, "through")
 		case how == AsUsual && flags&fuse.FOPEN_PASSTHROUGH == 0:
 			got = append(got, "direct")
@@ -67,7 +70,8 @@ func playModes(do string) string {
 	return strings.Join(got, " ")
 }
 
-// TestOpenSkipsPageCacheWhileMaterialising checks that an open does not fill the page cache while the file is being materialised.
+// TestOpenSkipsPageCacheWhileMaterialising checks that an open does not fill the page cache while
+// the file is being materialised.
 func TestOpenSkipsPageCacheWhileMaterialising(t *testing.T) {
 	h := &Habit{reading: reading{cached: true}}
 	if _, _, flags := h.Opened(IOAuto, "A", nil, true); flags&fuse.FOPEN_DIRECT_IO == 0 {

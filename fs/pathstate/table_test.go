@@ -45,8 +45,9 @@ func TestMoveTakesAllBelow(t *testing.T) {
 	carry(&table, "h/a", "replaced")
 	table.Move("g", "h/new")
 	want := map[string]word{
-		"h/new": {"g", "", "h/new"}, "h/new/a": {"g/a", "", "h/new/a"}, "h/new/sub/b": {"g/sub/b", "", "h/new/sub/b"},
-		"ga": {"ga", "", ""}, "other": {"other", "", ""}, "h/a": {"replaced", "", ""},
+		"h/new": {"g", "", "h/new"}, "h/new/a": {"g/a", "", "h/new/a"},
+		"h/new/sub/b": {"g/sub/b", "", "h/new/sub/b"},
+		"ga":          {"ga", "", ""}, "other": {"other", "", ""}, "h/a": {"replaced", "", ""},
 	}
 	if got := contents(&table); !maps.Equal(got, want) {
 		t.Errorf("found %v, expected %v", got, want)
@@ -83,7 +84,8 @@ func TestBothChangesTwoPathsInOneStep(t *testing.T) {
 	pass("a/x", "a/x")
 	pass("a/x", "a")
 	pass("a", "a/y/z")
-	if got, want := contents(&table), map[string]word{"a/y/z": {carried: "text"}}; !maps.Equal(got, want) {
+	if got, want := contents(&table), map[string]word{"a/y/z": {carried: "text"}}; !maps.Equal(got,
+		want) {
 		t.Errorf("found %v, expected %v", got, want)
 	}
 	pass("none", "none")
@@ -199,7 +201,8 @@ func TestAgainstMap(t *testing.T) {
 			table.End(path)
 			endPlain(plain, path)
 		case 4:
-			if path == "" || other == "" || names.IsUnder(other, path) || names.IsUnder(path, other) {
+			if path == "" || other == "" || names.IsUnder(other, path) ||
+				names.IsUnder(path, other) {
 				continue
 			}
 			table.Move(path, other)

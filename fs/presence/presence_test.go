@@ -59,7 +59,8 @@ func TestMove(t *testing.T) {
 	}
 	err = p.Move("a", "b", true, identity.Of("a", "npy"))
 	if err != nil || a.Path() != "b" || a.IsEnded() || !b.IsEnded() {
-		t.Errorf("%v, the moved array is at %q, the replaced one ended is %v", err, a.Path(), b.IsEnded())
+		t.Errorf("%v, the moved array is at %q, the replaced one ended is %v", err, a.Path(),
+			b.IsEnded())
 	}
 	if p.States.HasOpen("a") || !p.States.HasOpen("b") {
 		t.Error("the old path has a state, or the new one has none")
@@ -93,7 +94,8 @@ func pathsOf(t *testing.T, objects map[string]string) (*Paths, *store.Store) {
 	m := Mount{Ctx: t.Context(), H: h, States: new(known.States), Nodes: new(nodes.Table),
 		Sites: site.New(t.Context(), h)}
 	cache := stat.NewCache(t.Context(), h, s, new(errno.Log), m.States.Stat())
-	m.Writings = writing.New(writing.Mount{Ctx: t.Context(), H: h, Stat: cache}, m.States.Writings())
+	m.Writings = writing.New(writing.Mount{Ctx: t.Context(), H: h, Stat: cache},
+		m.States.Writings())
 	m.Texts = texts.New(texts.Mount{Ctx: t.Context(), H: h, Stat: cache, Sites: m.Sites},
 		m.States.Texts())
 	return New(m), s

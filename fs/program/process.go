@@ -16,7 +16,8 @@ import (
 // This and copiers are the only lists of programs. docs/decisions/0008 says what depends on them.
 var Movers = map[string]bool{
 	"cp": true, "mv": true, "install": true, "tar": true, "gtar": true, "bsdtar": true,
-	"cpio": true, "bsdcpio": true, "pax": true, "rsync": true, "unzip": true, "7z": true, "7za": true, "7zz": true, "busybox": true,
+	"cpio": true, "bsdcpio": true, "pax": true, "rsync": true, "unzip": true, "7z": true,
+	"7za": true, "7zz": true, "busybox": true,
 }
 
 // copiers are the programs that copy single files. A script that maps a.npy and appends to a.raw is

@@ -50,8 +50,8 @@ func HasGroup(thread int, gid uint32) bool {
 	return slices.Contains(strings.Fields(groups), strconv.FormatUint(uint64(gid), 10))
 }
 
-// status returns a line of the status of a thread: see proc_pid_status(5). It is empty if the thread
-// cannot be seen.
+// status returns a line of the status of a thread: see proc_pid_status(5). It is empty if the
+// thread cannot be seen.
 func status(thread int, name string) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
 	if err != nil {

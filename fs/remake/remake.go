@@ -1,6 +1,6 @@
-// Package remake makes an array again: with the same bytes beside the one that it is to replace, and
-// with what another array says of itself. Then it puts the new one in the place of the old one. It
-// has no locks.
+// Package remake makes an array again: with the same bytes beside the one that it is to replace,
+// and with what another array says of itself. Then it puts the new one in the place of the old one.
+// It has no locks.
 package remake
 
 import (
@@ -75,7 +75,8 @@ func copyArray(
 	if err != nil {
 		return err
 	}
-	if a, b := to.Meta(), from.Meta(); !a.Type.SavedAs(b.Type) || fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
+	if a, b := to.Meta(), from.Meta(); !a.Type.SavedAs(b.Type) ||
+		fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
 		return fmt.Errorf("%w: expected %s of shape %v, found %s of shape %v",
 			iofs.ErrInvalid, b.Type.Descr(), b.Shape, a.Type.Descr(), a.Shape)
 	}

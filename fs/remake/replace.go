@@ -39,16 +39,17 @@ type waitingTexts interface {
 // New returns the arrays of a mount.
 func New(of Mount) *Arrays { return &Arrays{of} }
 
-// Replace recreates the array at path as a document says, with the bytes that it has. A program that
-// copies a tree may come to an array's .npy first, which becomes an array with default chunks and
-// codecs. Then it comes to the array's document, which names others.
+// Replace recreates the array at path as a document says, with the bytes that it has. A program
+// that copies a tree may come to an array's .npy first, which becomes an array with default chunks
+// and codecs. Then it comes to the array's document, which names others.
 //
 // It reports whether it has done so. If another program has changed the array meanwhile, or isFree
 // reports at the end that it must stay, nothing has been done.
 func (r *Arrays) Replace(
 	ctx context.Context, path string, doc []byte, isFree func() bool,
 ) (remade bool, err error) {
-	if err := writing.Store(ctx, r.H, path, false); err != nil { // later it would look like a change
+	// later it would look like a change
+	if err := writing.Store(ctx, r.H, path, false); err != nil {
 		return false, err
 	}
 	copied := r.H.Fingerprint(ctx, path)
@@ -70,9 +71,9 @@ func (r *Arrays) Replace(
 	return err == nil, err
 }
 
-// supplant puts the array that was made beside the one at path in its place, unless that has changed
-// since copied was its fingerprint. If the old one is gone when that fails, the new one stays where
-// it is: nothing else has the bytes. Where their group was renamed, both are there.
+// supplant puts the array that was made beside the one at path in its place, unless that has
+// changed since copied was its fingerprint. If the old one is gone when that fails, the new one
+// stays where it is: nothing else has the bytes. Where their group was renamed, both are there.
 func (r *Arrays) supplant(path string, beside *zarrcore.Beside, copied string) error {
 	replace := func() error { return r.H.Supplant(r.Ctx, beside.Path(), path, copied) }
 	if err := r.moveIn(path, replace); err != nil {

@@ -77,7 +77,8 @@ func (r *renaming) staysThere() error {
 	}
 	r.Traces.Refused(r.path, r.view, r.By)
 	return fmt.Errorf("%w: only %s was removed, and the array %q is still there by %s: "+
-		"remove these, or rename without RENAME_NOREPLACE (mv without -n), which replaces the array",
+		"remove these, or rename without RENAME_NOREPLACE (mv without -n), which replaces "+
+		"the array",
 		iofs.ErrExist, r.To.Name, r.path, strings.Join(left, " and "))
 }
 

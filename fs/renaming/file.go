@@ -98,7 +98,8 @@ func (r *renaming) stay(x *transient.File) error {
 func (r *renaming) empty(x *transient.File) error {
 	from, was, _ := r.Names.Path(r.From.Dir, r.From.Name)
 	if r.view == nil || r.view != was {
-		return fmt.Errorf("%w: %s is empty, and no %s yet", errno.ErrContent, r.From.Name, r.To.Name)
+		return fmt.Errorf("%w: %s is empty, and no %s yet", errno.ErrContent, r.From.Name,
+			r.To.Name)
 	}
 	if _, err := r.H.Node(r.Ctx, r.path); err == nil {
 		return fmt.Errorf("%w: %s is empty, which is not an array", errno.ErrContent, r.From.Name)

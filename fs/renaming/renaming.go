@@ -109,7 +109,8 @@ func (r *renaming) do() error {
 	case err != nil:
 		return err
 	case t.View != nil && view.IsDerived(t.View):
-		return fmt.Errorf("%w: %s shows what other files hold: copy it, or rename %s, and it follows",
+		return fmt.Errorf("%w: %s shows what other files hold: copy it, or rename %s, and it "+
+			"follows",
 			syscall.EPERM, r.From.Name, nameOfKeeper(t))
 	case r.Names.IsAlone():
 		return fmt.Errorf("%w: the array is the store itself", iofs.ErrPermission)
@@ -209,7 +210,8 @@ func (r *renaming) refusesMove(from string) error {
 // EINVAL that a folder would be moved into itself.
 func (r *renaming) contentError(err error) error {
 	if e := errno.Of(err); e == syscall.EINVAL || e == syscall.EOPNOTSUPP {
-		return fmt.Errorf("%w: %s cannot become %s: %w", errno.ErrContent, r.From.Name, r.To.Name, err)
+		return fmt.Errorf("%w: %s cannot become %s: %w", errno.ErrContent, r.From.Name, r.To.Name,
+			err)
 	}
 	return err
 }

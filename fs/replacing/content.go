@@ -30,7 +30,8 @@ func (a *Arrays) ByContent(t resolve.Target, path string) (old *zarrcore.Node) {
 		return nil
 	}
 	old, err := a.H.Node(a.Ctx, path)
-	if err != nil || old.Kind != zarrcore.ArrayNode || old.Meta == nil || old.Format != t.Node.Format {
+	if err != nil || old.Kind != zarrcore.ArrayNode || old.Meta == nil ||
+		old.Format != t.Node.Format {
 		return nil
 	}
 	return old

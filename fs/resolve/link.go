@@ -46,11 +46,12 @@ func (r *Resolver) LinkText(ctx context.Context, n *zarrcore.Node, v view.View) 
 
 // LinkTarget is the text of a link that a program wants to make.
 type LinkTarget struct {
-	Text  string    // as the store has it
-	Shown string    // as the mount shows it
-	View  view.View // of the array that it leads to; nil: it leads to a group, or to what is not there
-	Group string    // the path of the group in which it leads to a name, as far as that is known
-	Name  string    // that name, as the mount shows it
+	Text  string // as the store has it
+	Shown string // as the mount shows it
+	// of the array that it leads to; nil: it leads to a group, or to what is not there
+	View  view.View
+	Group string // the path of the group in which it leads to a name, as far as that is known
+	Name  string // that name, as the mount shows it
 }
 
 // ParseLink turns the text of a link in the group at dir into that of a link in the store. It
@@ -59,8 +60,8 @@ func (r *Resolver) ParseLink(ctx context.Context, dir, shown string) (to LinkTar
 	if strings.HasPrefix(shown, "/") {
 		rel, ok := r.within(shown)
 		if !ok {
-			return to, fmt.Errorf("%w: a link to %q would leave the store; expected a relative path "+
-				"in the mount", syscall.EPERM, shown)
+			return to, fmt.Errorf("%w: a link to %q would leave the store; expected a "+
+				"relative path in the mount", syscall.EPERM, shown)
 		}
 		shown = names.Relative(dir, rel)
 	}
@@ -79,19 +80,20 @@ func (r *Resolver) ParseLink(ctx context.Context, dir, shown string) (to LinkTar
 	to.Group, to.Name = group, last
 	if base, v := view.Split(last); v != nil && !r.IsGroup(ctx, group, last) {
 		if last == GroupFile {
-			return to, fmt.Errorf("%w: a link leads to a group or to the file of an array, and not to "+
-				"a group's document", syscall.EPERM)
+			return to, fmt.Errorf("%w: a link leads to a group or to the file of an array, and "+
+				"not to a group's document", syscall.EPERM)
 		}
 		if t, isPart := r.part(group, last); isPart {
 			v = t.View
 		}
 		if view.IsDerived(v) {
-			return to, fmt.Errorf("%w: a .%s file shows what other files hold, and no link leads to it: "+
-				"link to the .npy of the array, and the link has a .%s file too",
+			return to, fmt.Errorf("%w: a .%s file shows what other files hold, and no link leads "+
+				"to it: link to the .npy of the array, and the link has a .%s file too",
 				syscall.EPERM, v.Name(), v.Name())
 		}
 		to.View, last = v, r.Stem(ctx, group, base, v)
-	} else if n, err := r.Child(ctx, group, last); err == nil && (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) {
+	} else if n, err := r.Child(ctx, group, last); err == nil &&
+		(n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) {
 		return to, fmt.Errorf("%w: %q is an array; a link leads to one of its files, as %s.npy",
 			iofs.ErrInvalid, shown, shown)
 	}

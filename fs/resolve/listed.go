@@ -13,8 +13,8 @@ type listed struct{ views []view.View }
 func (r listed) Views() []view.View { return r.views }
 
 // ViewsOf returns the views under which an array is listed, where none of them was removed. If none
-// of the chosen views has all its data, it is listed with another one. Otherwise a copy of the listed
-// files would lack values without an error.
+// of the chosen views has all its data, it is listed with another one. Otherwise a copy of the
+// listed files would lack values without an error.
 func (r listed) ViewsOf(a view.Subject) []view.View {
 	shown := make([]view.View, 0, len(r.views)+1)
 	for _, v := range r.views {
@@ -22,7 +22,9 @@ func (r listed) ViewsOf(a view.Subject) []view.View {
 			shown = append(shown, v)
 		}
 	}
-	if slices.ContainsFunc(shown, func(v view.View) bool { return r.suffices(v, a) }) || !r.listsData() {
+	if slices.ContainsFunc(shown, func(v view.View) bool {
+		return r.suffices(v, a)
+	}) || !r.listsData() {
 		return shown
 	}
 	if v := view.DataOf(a); v != nil {
@@ -31,8 +33,8 @@ func (r listed) ViewsOf(a view.Subject) []view.View {
 	return shown
 }
 
-// suffices reports whether a copy of a view's file has the values of an array. With the document comes
-// an array of the same data type, so each value has to be there as it is.
+// suffices reports whether a copy of a view's file has the values of an array. With the document
+// comes an array of the same data type, so each value has to be there as it is.
 func (r listed) suffices(v view.View, a view.Subject) bool {
 	if slices.Contains(r.views, view.Document) {
 		return view.HasAllData(v, a)

@@ -32,9 +32,11 @@ func newResolver(t *testing.T) *Resolver {
 	s := store.New(memstore.New(), "test")
 	for path, doc := range map[string]string{
 		"": group, "ocean": group, "a": array, "gone": array, "ocean/salt": array,
-		"line\nbreak": array, "100%": group, "clash": group, "clash/x": array, "clash/x.npy": group, "clash/zarr": array, "clash/.zarrfs": group,
+		"line\nbreak": array, "100%": group, "clash": group, "clash/x": array, "clash/x.npy": group,
+		"clash/zarr": array, "clash/.zarrfs": group,
 	} {
-		if err := s.Put(t.Context(), strings.TrimPrefix(path+"/zarr.json", "/"), []byte(doc)); err != nil {
+		if err := s.Put(t.Context(), strings.TrimPrefix(path+"/zarr.json", "/"),
+			[]byte(doc)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +51,8 @@ func newResolver(t *testing.T) *Resolver {
 func TestResolve(t *testing.T) {
 	r := newResolver(t)
 	for _, tc := range []struct{ dir, name, want string }{
-		{"", "a.npy", "a npy"}, {"", "a.raw", "a raw"}, {"", "a.json", "a json"}, {"", "a%.npy", ""},
+		{"", "a.npy", "a npy"}, {"", "a.raw", "a raw"}, {"", "a.json", "a json"},
+		{"", "a%.npy", ""},
 		{"clash", "x%.raw", ""},
 		{"", "index.html", " index.html"}, {"ocean", "index.html", "ocean index.html"},
 		{"", "ocean.index.html", ""}, {"ocean", "index.npy", ""},
@@ -57,10 +60,13 @@ func TestResolve(t *testing.T) {
 		{"", "line%0Abreak.raw", "line\nbreak raw"},
 		{"", "a", ""}, {"", "a.hdf", ""}, {"", "ocean.npy", ""}, {"", "%61.npy", ""},
 		{"", "100%", ""}, {"", "", ""}, {"", "..", ""},
-		{"", "ocean/salt.npy", ""}, {"", "nothing.npy", ""}, {"", ".zarrfs", ""}, {"", "zarr.npy", ""},
+		{"", "ocean/salt.npy", ""}, {"", "nothing.npy", ""}, {"", ".zarrfs", ""},
+		{"", "zarr.npy", ""},
 		{"", "gone.npy", "gone npy"}, {"", "gone.raw", ""},
-		{"clash", "x.npy", "clash/x.npy"}, {"clash", "x%.npy", "clash/x npy"}, {"clash", "x.raw", "clash/x raw"},
-		{"clash", "zarr.json", "clash json"}, {"clash", "zarr%.json", "clash/zarr json"}, {"clash", "%2Ezarrfs", "clash/.zarrfs"},
+		{"clash", "x.npy", "clash/x.npy"}, {"clash", "x%.npy", "clash/x npy"},
+		{"clash", "x.raw", "clash/x raw"},
+		{"clash", "zarr.json", "clash json"}, {"clash", "zarr%.json", "clash/zarr json"},
+		{"clash", "%2Ezarrfs", "clash/.zarrfs"},
 	} {
 		got := ""
 		switch target, err := r.Resolve(context.Background(), tc.dir, tc.name); {
@@ -80,7 +86,8 @@ func TestResolve(t *testing.T) {
 // TestPath: a name has a path and a view also if nothing is there.
 func TestPath(t *testing.T) {
 	r := newResolver(t)
-	for name, want := range map[string]string{"new.npy": "clash/new npy", "x.npy": "clash/x npy", "x%.npy": "clash/x npy",
+	for name, want := range map[string]string{"new.npy": "clash/new npy", "x.npy": "clash/x npy",
+		"x%.npy":    "clash/x npy",
 		"zarr.json": "clash json", "zarr%.json": "clash/zarr json", "new": "", "new.txt": ""} {
 		got := ""
 		if path, v, ok := r.Path("clash", name); ok {

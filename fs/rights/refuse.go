@@ -35,11 +35,14 @@ func (r *Rights) Refuses(u User, n *zarrcore.Node, needs uint32) error {
 		return nil // the store itself refuses the daemon, and so the user who mounted
 	}
 	if u.class(in)&needs != needs {
-		return fmt.Errorf("%w: user %d may not change the folder of %q in the store, which has the mode %03o",
+		return fmt.Errorf("%w: user %d may not change the folder of %q in the store, which has "+
+			"the mode %03o",
 			iofs.ErrPermission, u.UID, n.Path, in.Mode&0o777)
 	}
-	if needs != ToMove && in.Mode&sticky != 0 && u.UID != in.UID && u.UID != or(r.o.UID, n.Documents.UID) {
-		return fmt.Errorf("%w: in the folder of %q in the store user %d may remove only what is theirs",
+	if needs != ToMove && in.Mode&sticky != 0 && u.UID != in.UID &&
+		u.UID != or(r.o.UID, n.Documents.UID) {
+		return fmt.Errorf("%w: in the folder of %q in the store user %d may remove only what "+
+			"is theirs",
 			syscall.EPERM, n.Path, u.UID)
 	}
 	return nil
@@ -69,8 +72,8 @@ func (r *Rights) RefusesListing(u User, n *zarrcore.Node) error {
 		iofs.ErrPermission, u.UID, n.Path, n.Folder.Mode&0o777)
 }
 
-// RefusesWriting returns why a user may not write the bytes of an array through a file whose mode is
-// not the array's, or nil.
+// RefusesWriting returns why a user may not write the bytes of an array through a file whose mode
+// is not the array's, or nil.
 func (r *Rights) RefusesWriting(u User, n *zarrcore.Node) error {
 	const write = 0o2
 	as := r.OfFile(n)
@@ -93,8 +96,9 @@ func (r *Rights) RefusesBytes(u User, path string, to store.Rights) error {
 	if u.class(to)&read != 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: user %d may not read all objects of %q in the store: only what mode %03o "+
-		"allows; let its owner change that with chmod", iofs.ErrPermission, u.UID, path, to.Mode&0o777)
+	return fmt.Errorf("%w: user %d may not read all objects of %q in the store: only what "+
+		"mode %03o allows; let its owner change that with chmod", iofs.ErrPermission, u.UID, path,
+		to.Mode&0o777)
 }
 
 // Binds reports whether the rights in the store bind a user more than they bind the daemon.

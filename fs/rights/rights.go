@@ -35,10 +35,11 @@ const (
 
 // Options say how far the mount follows the store.
 type Options struct {
-	AllowOther bool    // users other than the one who mounts may enter
-	ReadOnly   bool    // nothing can be written
-	UID, GID   *uint32 // owner of all files; nil: as in the store with AllowOther, otherwise the user who mounts
-	Umask      *uint32 // permissions that nothing has; nil: those of the store
+	AllowOther bool // users other than the one who mounts may enter
+	ReadOnly   bool // nothing can be written
+	// owner of all files; nil: as in the store with AllowOther, otherwise the user who mounts
+	UID, GID *uint32
+	Umask    *uint32 // permissions that nothing has; nil: those of the store
 }
 
 // Rights are those in a mount.
@@ -54,7 +55,8 @@ type Rights struct {
 // New returns the rights in a mount of a store, which ends with ctx. The store may be nil.
 func New(ctx context.Context, o Options, s *store.Store) *Rights {
 	groups, _ := os.Getgroups() // without them the store is asked
-	return &Rights{o: o, ctx: ctx, store: s, umask: or(o.Umask, 0o022), groups: append(groups, os.Getegid())}
+	return &Rights{o: o, ctx: ctx, store: s, umask: or(o.Umask, 0o022),
+		groups: append(groups, os.Getegid())}
 }
 
 // or returns what is set, or otherwise the default.
@@ -88,7 +90,9 @@ func (r *Rights) OfFolder(n *zarrcore.Node) Shown {
 	s := r.OfMount(Dir)
 	if r.o.Umask == nil && n.Folder.Known {
 		s.Mode = n.Folder.Mode
-		if !r.o.AllowOther { // it was found, so the user who mounted may enter it; what else they may the store says when they try
+		// it was found, so the user who mounted may enter it; what else they may the store says
+		// when they try
+		if !r.o.AllowOther {
 			s.Mode = s.Mode&^0o700 | ownerEnters
 			if n.Folder.Mode&Writable != 0 && r.mayReplace(n) {
 				s.Mode |= ownerWrites
@@ -141,13 +145,15 @@ func (r *Rights) mayReplace(n *zarrcore.Node) bool {
 	case slices.Contains(r.groups, int(in.GID)):
 		class >>= 3
 	}
-	return class&each&writeAndEnter == writeAndEnter || r.store != nil && r.store.MayWrite(r.ctx, n.Path) == nil
+	return class&each&writeAndEnter == writeAndEnter || r.store != nil &&
+		r.store.MayWrite(r.ctx, n.Path) == nil
 }
 
 // SayModesStay says once in the log that chmod and chown have no effect. Each program that copies
 // files with their modes calls them.
 func (r *Rights) SayModesStay(log *slog.Logger) {
 	r.said.Do(func() {
-		log.Info("chmod and chown have no effect in a mount: owners and modes follow those in the store; change them there, or set them by --uid, --gid and --umask")
+		log.Info("chmod and chown have no effect in a mount: owners and modes follow those in " +
+			"the store; change them there, or set them by --uid, --gid and --umask")
 	})
 }

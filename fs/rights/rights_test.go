@@ -35,10 +35,12 @@ func TestShown(t *testing.T) {
 		r := New(t.Context(), tc.o, nil)
 		n := inStore(0o750, 0o640)
 		if got := r.OfFolder(n); got.Mode != syscall.S_IFDIR|tc.folder || got.UID != tc.uid {
-			t.Errorf("%s: the folder has %o of %d, expected %o of %d", tc.name, got.Mode, got.UID, tc.folder, tc.uid)
+			t.Errorf("%s: the folder has %o of %d, expected %o of %d", tc.name, got.Mode, got.UID,
+				tc.folder, tc.uid)
 		}
 		if got := r.OfFile(n); got.Mode != syscall.S_IFREG|tc.file || got.UID != tc.uid {
-			t.Errorf("%s: the file has %o of %d, expected %o of %d", tc.name, got.Mode, got.UID, tc.file, tc.uid)
+			t.Errorf("%s: the file has %o of %d, expected %o of %d", tc.name, got.Mode, got.UID,
+				tc.file, tc.uid)
 		}
 	}
 	got := New(t.Context(), Options{AllowOther: true}, nil).OfControl(File)
@@ -69,8 +71,10 @@ func TestRefused(t *testing.T) {
 		{0o700, User{}, ToRemove, nil}, // unknown: the store itself refuses the daemon
 	} {
 		n := inStore(tc.mode, 0o644)
-		if err := New(t.Context(), Options{AllowOther: true}, nil).Refuses(tc.u, n, tc.needs); !errors.Is(err, tc.want) {
-			t.Errorf("%+v, folder %o, needs %o: %v, expected %v", tc.u, tc.mode, tc.needs, err, tc.want)
+		if err := New(t.Context(), Options{AllowOther: true}, nil).Refuses(tc.u, n,
+			tc.needs); !errors.Is(err, tc.want) {
+			t.Errorf("%+v, folder %o, needs %o: %v, expected %v", tc.u, tc.mode, tc.needs, err,
+				tc.want)
 		}
 		if err := New(t.Context(), Options{}, nil).Refuses(tc.u, n, tc.needs); err != nil {
 			t.Errorf("refused where no other user may enter: %v", err)

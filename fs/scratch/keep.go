@@ -25,7 +25,8 @@ func RoomFor(files []*File, folder string) error {
 		case !info.IsDir():
 			return fmt.Errorf("%s is not a folder", dir)
 		}
-		if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
+		if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK,
+			unix.AT_EACCESS); err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
 		return roomOnDisk(files, dir, info.Sys().(*syscall.Stat_t).Dev)
@@ -45,7 +46,8 @@ func roomOnDisk(files []*File, dir string, device uint64) error {
 		}
 	}
 	if free := int64(disk.Bavail) * disk.Bsize; needed > free {
-		return fmt.Errorf("%s: %w: %d bytes are needed, and %d are free", dir, syscall.ENOSPC, needed, free)
+		return fmt.Errorf("%s: %w: %d bytes are needed, and %d are free", dir, syscall.ENOSPC,
+			needed, free)
 	}
 	return nil
 }
@@ -83,7 +85,8 @@ func copyTo(file *os.File, path string) (err error) {
 		if !more {
 			break
 		}
-		if _, err := io.Copy(io.NewOffsetWriter(to, from), io.NewSectionReader(file, from, end-from)); err != nil {
+		if _, err := io.Copy(io.NewOffsetWriter(to, from),
+			io.NewSectionReader(file, from, end-from)); err != nil {
 			return err
 		}
 		at = end

@@ -204,7 +204,8 @@ func leftIn(folder string) (left Left, ok bool) {
 	if err != nil || !info.IsDir() || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
 		return left, false
 	}
-	lock, err := os.OpenFile(filepath.Join(folder, NoteName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	lock, err := os.OpenFile(filepath.Join(folder, NoteName),
+		os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return left, false
 	}
@@ -222,7 +223,8 @@ func leftIn(folder string) (left Left, ok bool) {
 		}
 		left.add(e.Name(), info.Size())
 	}
-	if err == nil && left.isEmpty() && time.Since(info.ModTime()) > time.Minute { // not just being made
+	// not just being made
+	if err == nil && left.isEmpty() && time.Since(info.ModTime()) > time.Minute {
 		os.RemoveAll(folder)
 	}
 	return left, !left.isEmpty()

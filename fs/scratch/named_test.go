@@ -26,7 +26,8 @@ func TestMadeWithName(t *testing.T) {
 	}
 	all.lock.Close()
 	left := LeftIn(dir)
-	if len(left) != 1 || len(left[0].Files) != 1 || left[0].Files[0] != "1-g%2Fa%20b" || left[0].Bytes != 4 || string(left[0].Note) != "note" {
+	if len(left) != 1 || len(left[0].Files) != 1 || left[0].Files[0] != "1-g%2Fa%20b" ||
+		left[0].Bytes != 4 || string(left[0].Note) != "note" {
 		t.Fatalf("left is %v", left)
 	}
 	kept := filepath.Join(dir, "kept")

@@ -19,8 +19,9 @@ const Least = 64 << 20
 type Space struct {
 	Limit int64 // bytes
 
-	mu    sync.Mutex
-	room  int64                         // bytes that may be taken before the files are looked at again
+	mu sync.Mutex
+	// bytes that may be taken before the files are looked at again
+	room  int64
 	files []func() (os.FileInfo, error) // that return their sizes
 }
 
@@ -46,7 +47,8 @@ func (s *Space) Take(n int64) error {
 	}
 	if s.room < n {
 		return fmt.Errorf("%w: files that are not arrays, and lines that are not stored yet, "+
-			"may take %d bytes of the scratch folder, as --scratch-size says", syscall.ENOSPC, s.Limit)
+			"may take %d bytes of the scratch folder, as --scratch-size says", syscall.ENOSPC,
+			s.Limit)
 	}
 	s.room -= n
 	return nil

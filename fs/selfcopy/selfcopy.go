@@ -64,8 +64,8 @@ func Refuses(threads []int, caller func() program.Process) error {
 	}
 	for _, thread := range threads {
 		if program.OfThread(thread) == by {
-			return fmt.Errorf("%w: the program reads the same array through another view, so it would "+
-				"copy it onto itself", syscall.EBUSY)
+			return fmt.Errorf("%w: the program reads the same array through another view, so "+
+				"it would copy it onto itself", syscall.EBUSY)
 		}
 	}
 	return nil

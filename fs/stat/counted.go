@@ -8,7 +8,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// leastLine is the bytes that the line of an element has at least: a digit, and the end of the line.
+// leastLine is the bytes that the line of an element has at least: a digit, and the end of the
+// line.
 const leastLine = 2
 
 // LeastLines returns the least size that the lines of an array may have that is not counted; 0 if
@@ -26,7 +27,9 @@ func LeastLines(m *meta.Array) int64 {
 // Counted counts the elements of an array, to the end if toEnd is set. Otherwise ok reports whether
 // that was done within wait. If it was not, found is the least that there may be. That is not 0:
 // tar does not open such a file, because it is empty.
-func Counted(ctx context.Context, arr *zarrcore.VlenArray, wait time.Duration, toEnd bool) (found zarrcore.Count, ok bool, err error) {
+func Counted(
+	ctx context.Context, arr *zarrcore.VlenArray, wait time.Duration, toEnd bool,
+) (found zarrcore.Count, ok bool, err error) {
 	if toEnd {
 		found, err = arr.Count(ctx)
 		return found, false, err

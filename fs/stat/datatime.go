@@ -62,7 +62,8 @@ func (c *Cache) isEarlier(path string, at time.Time) bool {
 // than what one was told before. If the store told a later time before, the array was replaced by
 // an older one, times and all: that is a change of now.
 func (c *Cache) say(path string, at time.Time, isWhole bool) (said time.Time) {
-	if e := c.taken.Shared(path); e != nil && at.Equal(e.times.said) && (!isWhole || at.Equal(e.times.found)) {
+	if e := c.taken.Shared(path); e != nil && at.Equal(e.times.said) &&
+		(!isWhole || at.Equal(e.times.found)) {
 		return at
 	}
 	c.taken.Edit(path, func(e *TakenPart) *TakenPart {

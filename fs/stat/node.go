@@ -16,14 +16,15 @@ const (
 	mostNodes = 256
 )
 
-// NodePart is the metadata of a node as it was read a moment ago. A listing with attributes of a large
-// group would otherwise read and parse each document up to six times. Opening a file does not use
-// it.
+// NodePart is the metadata of a node as it was read a moment ago. A listing with attributes of a
+// large group would otherwise read and parse each document up to six times. Opening a file does not
+// use it.
 type NodePart struct {
 	node *zarrcore.Node
 	at   time.Time // zero: it was forgotten
 
-	changes int64 // of the states before it was read: a rename or a removal may have made it another since
+	// of the states before it was read: a rename or a removal may have made it another since
+	changes int64
 }
 
 // Node returns the node at path as it was at most recentFor ago.
@@ -47,7 +48,8 @@ func (c *Cache) age() int64 { return c.forgets.Load() + c.nodes.Changes() }
 // before the node is read.
 func (c *Cache) recent(path string, now time.Time) (n *zarrcore.Node, age int64) {
 	age = c.age()
-	if r := c.nodes.Shared(path); r != nil && now.Sub(r.at) < recentFor && r.changes == c.nodes.Changes() {
+	if r := c.nodes.Shared(path); r != nil && now.Sub(r.at) < recentFor &&
+		r.changes == c.nodes.Changes() {
 		return r.node, age
 	}
 	return nil, age

@@ -71,7 +71,8 @@ func newFixture(t *testing.T, chunks int) *fixture {
 		t.Fatal(err)
 	}
 	f.Cache = NewCache(t.Context(), f.h, s, &errno.Log{To: slog.New(slog.DiscardHandler)}, States{
-		Nodes: pathstate.PartsOf(f.states, (*bothParts).nodeOf), Taken: pathstate.PartsOf(f.states, (*bothParts).takenOf)})
+		Nodes: pathstate.PartsOf(f.states, (*bothParts).nodeOf),
+		Taken: pathstate.PartsOf(f.states, (*bothParts).takenOf)})
 	return f
 }
 
@@ -109,7 +110,8 @@ func TestTakenInBackground(t *testing.T) {
 	began := time.Now()
 	f.awaitCount(t)
 	if took := time.Since(began); took < countAfter {
-		t.Errorf("counted after %s, expected %s for a program that opens and reads", took, countAfter)
+		t.Errorf("counted after %s, expected %s for a program that opens and reads", took,
+			countAfter)
 	}
 }
 
@@ -154,7 +156,8 @@ func TestTakenManyDirectories(t *testing.T) {
 		t.Errorf("counted to the end: %v", err)
 	}
 	if w.seen != 102 || w.sum.Bytes != 0 { // c and those in it, and the walk through c
-		t.Errorf("the count saw %d names with %d bytes, expected the directories alone", w.seen, w.sum.Bytes)
+		t.Errorf("the count saw %d names with %d bytes, expected the directories alone", w.seen,
+			w.sum.Bytes)
 	}
 	w = counter{store: s, path: "a", looks: 2000, sum: new(Taken)}
 	if err := w.dir(t.Context(), "a"); err != nil || w.sum.Bytes != 1000 {
@@ -174,8 +177,8 @@ func TestTakenBounds(t *testing.T) {
 	}
 }
 
-// TestBelieved: a count is believed for longer where so many arrays are counted that a listing takes
-// longer than that. This is also true of the array that was counted first.
+// TestBelieved: a count is believed for longer where so many arrays are counted that a listing
+// takes longer than that. This is also true of the array that was counted first.
 func TestBelieved(t *testing.T) {
 	f := newFixture(t, 3)
 	f.put(f.a, Taken{}, 50*time.Microsecond)
@@ -226,7 +229,8 @@ func TestNode(t *testing.T) {
 	for i := range 3 * mostNodes {
 		f.keep(fmt.Sprint(i), first, now, age)
 	}
-	if n := f.states.Len(); n > mostNodes || kept("0", now) || !kept(fmt.Sprint(3*mostNodes-1), now) {
+	if n := f.states.Len(); n > mostNodes || kept("0", now) ||
+		!kept(fmt.Sprint(3*mostNodes-1), now) {
 		t.Errorf("%d nodes are kept", n)
 	}
 	if kept(fmt.Sprint(3*mostNodes-1), now.Add(recentFor)) {

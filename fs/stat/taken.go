@@ -23,8 +23,8 @@ const (
 	// and takenCost how many times longer than it took to count.
 	takenFor  = 10 * time.Second
 	takenCost = 100
-	// allCost is how many times longer than it takes to count all arrays that are remembered, but at
-	// most allFor. A listing of very many arrays may take longer than takenFor, and the next one
+	// allCost is how many times longer than it takes to count all arrays that are remembered, but
+	// at most allFor. A listing of very many arrays may take longer than takenFor, and the next one
 	// would count them all again. There the count is not all that takes time: each array takes
 	// leastCount at least.
 	allCost    = 10
@@ -34,8 +34,8 @@ const (
 	mostCounts = 1 << 17
 	// countsAtOnce is how many long counts go on in the background.
 	countsAtOnce = 2
-	// countAfter is how long such a count waits before it begins. The program that has asked for the
-	// array's size mostly opens it next, and reads: that comes first.
+	// countAfter is how long such a count waits before it begins. The program that has asked for
+	// the array's size mostly opens it next, and reads: that comes first.
 	countAfter = 100 * time.Millisecond
 	// mostObjects is how many objects a count looks at. If there are more, it shows what these
 	// take.
@@ -46,8 +46,9 @@ const (
 
 // Taken is what an array takes in the store.
 type Taken struct {
-	Bytes   int64     // of its objects, on the store's medium
-	ModTime time.Time // of the newest of them, or of their directories: from the newest one may be gone
+	Bytes int64 // of its objects, on the store's medium
+	// of the newest of them, or of their directories: from the newest one may be gone
+	ModTime time.Time
 }
 
 // TakenPart is what was found out about that.
@@ -153,7 +154,8 @@ func (c *Cache) countInBackground(n *zarrcore.Node) {
 		begun.ended.Store(true)
 		took := time.Since(start)
 		c.taken.Change(n.Path, func(e *TakenPart) *TakenPart {
-			if e.behind != begun || err != nil { // the array was renamed, removed or counted meanwhile
+			// the array was renamed, removed or counted meanwhile
+			if e.behind != begun || err != nil {
 				return e
 			}
 			return e.counted(n, s, took)

@@ -36,8 +36,10 @@ type Status struct {
 	Core     zarrcore.Status `json:"core"`
 	Traffic  *store.Traffic  `json:"traffic,omitempty"` // of a store behind a network
 
-	RecentErrors []errno.Recent  `json:"recent_errors,omitempty"` // that programs were given, the newest last
-	OtherFiles   *transient.Kept `json:"other_files,omitempty"`   // files that are not views; nil: none
+	// that programs were given, the newest last
+	RecentErrors []errno.Recent `json:"recent_errors,omitempty"`
+	// files that are not views; nil: none
+	OtherFiles *transient.Kept `json:"other_files,omitempty"`
 }
 
 // Mount counts what the kernel asked for.
@@ -45,26 +47,29 @@ type Mount struct {
 	Lookups  int64 `json:"lookups"`
 	Listings int64 `json:"listings"`
 	OpenCounts
-	Reads         int64  `json:"reads"`
-	ReadBytes     int64  `json:"read_bytes"`
-	PagedReads    int64  `json:"reads_paged"`    // sent by the page cache
-	Gathered      int64  `json:"reads_gathered"` // copied, because of more pieces than one writev takes well
-	Writes        int64  `json:"writes"`
-	WriteBytes    int64  `json:"write_bytes"`
-	Errors        uint64 `json:"errors"`
-	Panics        int64  `json:"panics"`
-	Material      int64  `json:"materialised_files"`
-	MaterialBytes int64  `json:"materialised_bytes"` // of scratch, also of those that are being written
+	Reads      int64 `json:"reads"`
+	ReadBytes  int64 `json:"read_bytes"`
+	PagedReads int64 `json:"reads_paged"` // sent by the page cache
+	// copied, because of more pieces than one writev takes well
+	Gathered   int64  `json:"reads_gathered"`
+	Writes     int64  `json:"writes"`
+	WriteBytes int64  `json:"write_bytes"`
+	Errors     uint64 `json:"errors"`
+	Panics     int64  `json:"panics"`
+	Material   int64  `json:"materialised_files"`
+	// of scratch, also of those that are being written
+	MaterialBytes int64 `json:"materialised_bytes"`
 }
 
 // OpenCounts counts opens of files.
 type OpenCounts struct {
 	Opens      int64 `json:"opens"`
-	OpenDirect int64 `json:"opens_direct"`      // past the page cache
-	OpenKept   int64 `json:"opens_kept"`        // with the pages of an earlier open
-	OpenPass   int64 `json:"opens_passthrough"` // of materialised files: their READs do not arrive here
-	OpenWrite  int64 `json:"opens_writable"`
-	OpenFiles  int64 `json:"open_files"` // now
+	OpenDirect int64 `json:"opens_direct"` // past the page cache
+	OpenKept   int64 `json:"opens_kept"`   // with the pages of an earlier open
+	// of materialised files: their READs do not arrive here
+	OpenPass  int64 `json:"opens_passthrough"`
+	OpenWrite int64 `json:"opens_writable"`
+	OpenFiles int64 `json:"open_files"` // now
 }
 
 // Memory describes the daemon's own memory, in bytes.
@@ -94,7 +99,8 @@ func (c *Counters) mount() Mount {
 	return Mount{
 		Lookups: c.Lookups.Load(), Listings: c.Listings.Load(),
 		OpenCounts: OpenCounts{Opens: c.Opens.Load(), OpenDirect: c.OpenDirect.Load(),
-			OpenKept: c.OpenKept.Load(), OpenPass: c.OpenThrough.Load(), OpenWrite: c.OpenWrite.Load(),
+			OpenKept: c.OpenKept.Load(), OpenPass: c.OpenThrough.Load(),
+			OpenWrite: c.OpenWrite.Load(),
 			OpenFiles: c.OpenFiles.Load()},
 		Reads: c.Reads.Load(), ReadBytes: c.ReadBytes.Load(), PagedReads: c.PagedReads.Load(),
 		Gathered: c.Gathered.Load(), Writes: c.Writes.Load(), WriteBytes: c.WriteBytes.Load(),

@@ -33,7 +33,8 @@ func escape(s, keep string, in func(b *strings.Builder, r rune, raw string)) str
 	done := 0
 	for at := 0; at < len(s); {
 		r, n := utf8.DecodeRuneInString(s[at:])
-		if invalid := r == utf8.RuneError && n == 1; invalid || !isPlain(r) && !strings.ContainsRune(keep, r) {
+		if invalid := r == utf8.RuneError && n == 1; invalid || !isPlain(r) &&
+			!strings.ContainsRune(keep, r) {
 			b.WriteString(s[done:at])
 			in(&b, r, s[at:at+n])
 			done = at + n

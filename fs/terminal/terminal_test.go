@@ -15,7 +15,8 @@ const hostile = "a\x1b[31m\n\r\tb\x7f\u0085\u009b\u202e\u2066\u200f\u2028\U000e0
 
 func TestEscapes(t *testing.T) {
 	for _, tc := range []struct{ got, want string }{
-		{Line(hostile), `a\x1b[31m\n\r\tb\x7f\u0085\u009b\u202e\u2066\u200f\u2028\U000e0041\xff\xc3`},
+		{Line(hostile),
+			`a\x1b[31m\n\r\tb\x7f\u0085\u009b\u202e\u2066\u200f\u2028\U000e0041\xff\xc3`},
 		{Text("a\n\tb\x1b"), "a\n\tb" + `\x1b`},
 		{Line("größe 温度 🌡 °C"), "größe 温度 🌡 °C"},
 		{JSON("{\"a\":\n\"\x7f\U000e0041\xff\"}"), "{\"a\":\n" + `"\u007f\udb40\udc41\ufffd"}`},
@@ -26,17 +27,21 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// FuzzTerminal: no text gets through with a character that is not plain, what is plain is unchanged, and JSON keeps its meaning. A writer does
-// the same, however its text is cut.
+// FuzzTerminal: no text gets through with a character that is not plain, what is plain is
+// unchanged, and JSON keeps its meaning. A writer does the same, however its text is cut.
 func FuzzTerminal(f *testing.F) {
 	f.Add(hostile)
 	f.Add("größe")
 	f.Fuzz(func(t *testing.T, s string) {
 		line := Line(s)
-		if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
+		if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool {
+			return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+		}) {
 			t.Fatalf("%q became %q", s, line)
 		}
-		if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) == false && utf8.ValidString(s) && line != s {
+		if strings.ContainsFunc(s, func(r rune) bool {
+			return !unicode.IsPrint(r)
+		}) == false && utf8.ValidString(s) && line != s {
 			t.Fatalf("%q became %q", s, line)
 		}
 		var out bytes.Buffer

@@ -141,11 +141,13 @@ func (t *Files) Close(w *File) {
 	lost := false
 	t.states.Follow(w.Path, func(s *Part) {
 		w.opens--
-		lost = w.opens == 0 && w.written.Load() && w.size.Load() > 0 && !w.gone.Load() && w.failed.Load() == nil
+		lost = w.opens == 0 && w.written.Load() && w.size.Load() > 0 && !w.gone.Load() &&
+			w.failed.Load() == nil
 		s.files.end(w)
 	})
 	if lost {
-		t.Log.Warn("an array's file was written, but not taken", "path", w.Path(), "view", w.View.Name(), "bytes", w.size.Load())
+		t.Log.Warn("an array's file was written, but not taken", "path", w.Path(), "view",
+			w.View.Name(), "bytes", w.size.Load())
 	}
 }
 

@@ -100,7 +100,8 @@ func (w *File) later() {
 // isRefused reports whether an error is a permanent one of the input, not of the store.
 func isRefused(err error) bool {
 	switch errno.Of(err) {
-	case syscall.EINVAL, syscall.EOPNOTSUPP, syscall.EROFS, syscall.ENOENT, syscall.EFBIG, syscall.ESTALE:
+	case syscall.EINVAL, syscall.EOPNOTSUPP, syscall.EROFS, syscall.ENOENT, syscall.EFBIG,
+		syscall.ESTALE:
 		return true
 	}
 	return false

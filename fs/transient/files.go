@@ -21,11 +21,12 @@ import (
 type Options struct {
 	Scratch   string // the scratch folder; "": the usual one
 	SpaceSize int64  // how many bytes they may take in it
-	KeepDir   string // they are kept in a folder in it when the mount ends; "": in the scratch folder
-	Refuse    bool   // take no files that are not views, except temporary ones
-	Of        Origin
-	Log       *slog.Logger
-	Ended     func(identity.Key) // forgets the inode of a transient that has ended
+	// they are kept in a folder in it when the mount ends; "": in the scratch folder
+	KeepDir string
+	Refuse  bool // take no files that are not views, except temporary ones
+	Of      Origin
+	Log     *slog.Logger
+	Ended   func(identity.Key) // forgets the inode of a transient that has ended
 }
 
 // Origin is the mount that the transients are from.

@@ -42,7 +42,8 @@ func TestAnnouncedFileIsHeld(t *testing.T) {
 		if all.LetGo(first, refused[0]) {
 			t.Errorf("refused %v: it went with the first, and is open still", refused)
 		}
-		if gone, want := all.LetGo(first, refused[1]), refused != [2]bool{}; gone != want || (all.Find("g", "a.npy") == nil) != want {
+		if gone, want := all.LetGo(first, refused[1]), refused != [2]bool{}; gone != want ||
+			(all.Find("g", "a.npy") == nil) != want {
 			t.Errorf("refused %v: it went with the last: %t", refused, gone)
 		}
 		all.Drop(first)

@@ -39,8 +39,9 @@ type keeping struct {
 
 // Kept says where the files of a mount that are not views are kept when it ends.
 type Kept struct {
-	Folder    string   `json:"folder"`
-	Files     []string `json:"files"` // their paths in the mount, and in the folder; at most mostNamed
+	Folder string `json:"folder"`
+	// their paths in the mount, and in the folder; at most mostNamed
+	Files     []string `json:"files"`
 	Count     int      `json:"count"`
 	Bytes     int64    `json:"bytes"`
 	Problem   string   `json:"problem,omitempty"` // why they could not be kept in Folder now
@@ -107,20 +108,24 @@ func (k *keeping) all(o *Options, left []*File) error {
 	if len(left) == 0 {
 		return nil
 	}
-	o.Log.Warn("files that are not arrays are not in the store; they are kept in a folder", "folder", k.folder, "files", len(left))
+	o.Log.Warn("files that are not arrays are not in the store; they are kept in a folder",
+		"folder", k.folder, "files", len(left))
 	failed, err := o.keepIn(k.folder, left)
 	if err == nil {
 		return nil
 	}
-	o.Log.Error("files that are not arrays cannot all be kept in that folder; the others go to the scratch folder",
+	o.Log.Error("files that are not arrays cannot all be kept in that folder; the others go to "+
+		"the scratch folder",
 		"folder", k.folder, "files", len(failed), "scratch", k.otherwise, "err", err)
-	why := fmt.Errorf("%d files that are not arrays cannot be kept in %s: %w", len(failed), k.folder, err)
+	why := fmt.Errorf("%d files that are not arrays cannot be kept in %s: %w", len(failed),
+		k.folder, err)
 	lost, err := o.keepIn(k.otherwise, failed)
 	if err == nil {
 		return fmt.Errorf("%w; they are kept in %s", why, k.otherwise)
 	}
 	for _, x := range lost {
-		o.Log.Error("a file that is not an array is lost", "file", x.Shown(), "bytes", x.Size(), "err", err)
+		o.Log.Error("a file that is not an array is lost", "file", x.Shown(), "bytes", x.Size(),
+			"err", err)
 	}
 	return fmt.Errorf("%w; %d of them are lost: %w", why, len(lost), err)
 }
@@ -142,7 +147,8 @@ func (o *Options) keepIn(folder string, all []*File) (failed []*File, err error)
 			continue
 		}
 		if i < mostNamed {
-			o.Log.Warn("kept a file that is not an array", "file", x.Shown(), "bytes", x.Size(), "as", path)
+			o.Log.Warn("kept a file that is not an array", "file", x.Shown(), "bytes", x.Size(),
+				"as", path)
 		}
 	}
 	if len(failed) == len(all) {
@@ -244,7 +250,9 @@ func (t *Files) Left() (left []*File) {
 			}
 		}
 	})
-	t.states.Texts.Each("", func(_ string, s *Named) { left = slices.AppendSeq(left, maps.Values(*s)) })
+	t.states.Texts.Each("", func(_ string, s *Named) {
+		left = slices.AppendSeq(left, maps.Values(*s))
+	})
 	slices.SortFunc(left, func(a, b *File) int { return cmp.Compare(a.Shown(), b.Shown()) })
 	return left
 }

@@ -56,7 +56,8 @@ func (p *Named) discard(name string) *File {
 	return x
 }
 
-// forget removes the bytes of a file that was discarded. Nobody misses them, so errors do not matter.
+// forget removes the bytes of a file that was discarded. Nobody misses them, so errors do not
+// matter.
 func forget(x *File) {
 	if x != nil {
 		x.Bytes.Close()

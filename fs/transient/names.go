@@ -25,11 +25,13 @@ var (
 
 // temporary reports whether a file of that name may soon become a view, or be removed.
 func temporary(name string) bool {
-	if temporaryNames.MatchString(name) || randomName.MatchString(name) && !aWord.MatchString(name) {
+	if temporaryNames.MatchString(name) || randomName.MatchString(name) &&
+		!aWord.MatchString(name) {
 		return true
 	}
 	for _, v := range view.All() { // "a.npy.Xy7z12", "a.json-1234"
-		if _, rest, found := strings.Cut(name, "."+v.Name()); found && rest != "" && strings.ContainsRune(".-_#", rune(rest[0])) {
+		if _, rest, found := strings.Cut(name, "."+v.Name()); found && rest != "" &&
+			strings.ContainsRune(".-_#", rune(rest[0])) {
 			return true
 		}
 	}
@@ -37,7 +39,8 @@ func temporary(name string) bool {
 }
 
 // errOther marks a file that is not a view, where the mount takes none.
-var errOther = fmt.Errorf("%w: no other files than those of arrays are taken here (--other-files refuse)", errors.ErrUnsupported)
+var errOther = fmt.Errorf("%w: no other files than those of arrays are taken here (--other-files "+
+	"refuse)", errors.ErrUnsupported)
 
 // RefusesName returns why a file that is not a view, or the view of an array that is not there,
 // cannot have a name; nil: it can.
@@ -50,7 +53,8 @@ func (t *Files) RefusesName(name string) error {
 		return fmt.Errorf("%w: there is no array %q: copy its .json or .npy first", errOther, base)
 	}
 	if _, v := view.Split(strings.ToLower(name)); v != nil {
-		return fmt.Errorf("%w: %q: the names of arrays' files end in small letters, .%s", errOther, name, v.Name())
+		return fmt.Errorf("%w: %q: the names of arrays' files end in small letters, .%s", errOther,
+			name, v.Name())
 	}
 	return fmt.Errorf("%w: %q is not the file of an array", errOther, name)
 }
@@ -72,7 +76,8 @@ func (t *Files) SayLater(x *File) {
 		case t.busy(x):
 			x.said.Store(false) // the next close
 		case t.Has(x):
-			t.o.Log.Warn("a file that is not an array is not in the store: it is kept in a folder when the mount ends",
+			t.o.Log.Warn("a file that is not an array is not in the store: it is kept in a "+
+				"folder when the mount ends",
 				"file", x.Shown(), "bytes", x.Size(), "folder", t.keep.folder)
 		}
 	})

@@ -5,7 +5,8 @@ import "testing"
 // TestTemporary holds which names may be those of files that become views soon.
 func TestTemporary(t *testing.T) {
 	for _, name := range []string{
-		".a.npy.Xy7z12", "a.json~", "4913", ".a.json.swp", "sedaB3xYz", "a.npy.part", "tmpab12_x9q", "aB3xYz9K", "#a.json#", ".#a.json",
+		".a.npy.Xy7z12", "a.json~", "4913", ".a.json.swp", "sedaB3xYz", "a.npy.part", "tmpab12_x9q",
+		"aB3xYz9K", "#a.json#", ".#a.json",
 		"a.json.tmp.4711", "a.npy-1234", "a.json.bak", "a.json.orig", "x.tmp",
 	} {
 		if !temporary(name) {
@@ -13,7 +14,8 @@ func TestTemporary(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"notes.txt", "X.NPY", "f.raw", "a.npy", "info", "x.csv", "x.nc", "x.npz", "Makefile", "makefile", "READMEXY", "table", "notes", "image.tiff",
+		"notes.txt", "X.NPY", "f.raw", "a.npy", "info", "x.csv", "x.nc", "x.npz", "Makefile",
+		"makefile", "READMEXY", "table", "notes", "image.tiff",
 	} {
 		if temporary(name) {
 			t.Errorf("%s is one", name)

@@ -108,7 +108,8 @@ func (f *File) writeSome(w io.Writer) (written int64, err error) {
 		}
 	}
 	if written < want {
-		return written, fmt.Errorf("expected %d bytes, found %d: %w", want, written, io.ErrUnexpectedEOF)
+		return written, fmt.Errorf("expected %d bytes, found %d: %w", want, written,
+			io.ErrUnexpectedEOF)
 	}
 	return written, nil
 }

@@ -15,7 +15,9 @@ import (
 const headerMost = 1 << 20
 
 // ReadHeader reads the header of a file, which must have as many bytes as that says.
-func ReadHeader(v HeaderView, name string, file Written) (header npy.Info, t dtype.Type, err error) {
+func ReadHeader(
+	v HeaderView, name string, file Written,
+) (header npy.Info, t dtype.Type, err error) {
 	head, err := io.ReadAll(io.NewSectionReader(file, 0, headerMost))
 	if err != nil {
 		return header, t, err
@@ -28,7 +30,8 @@ func ReadHeader(v HeaderView, name string, file Written) (header npy.Info, t dty
 	}
 	size, err := ArraySize(&zarrcore.Node{Meta: &meta.Array{Shape: header.Shape, Type: t}})
 	if found := file.Size - header.Len; err == nil && found != size {
-		err = fmt.Errorf("%w: %s: expected %d bytes after the header, found %d", iofs.ErrInvalid, name, size, found)
+		err = fmt.Errorf("%w: %s: expected %d bytes after the header, found %d", iofs.ErrInvalid,
+			name, size, found)
 	}
 	return header, t, err
 }

@@ -37,7 +37,9 @@ func (jsonlView) Counted(_ *zarrcore.VlenArray, found zarrcore.Count) (int64, er
 
 func (jsonlView) Appends() bool { return true }
 
-func (jsonlView) Take(ctx context.Context, h *zarrcore.Hierarchy, path string, text Written, all, durable bool) error {
+func (jsonlView) Take(
+	ctx context.Context, h *zarrcore.Hierarchy, path string, text Written, all, durable bool,
+) error {
 	if all {
 		return h.WriteLines(ctx, path, text, text.Size, durable)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// describePart returns the part of an array as headers describe it, from what they say of all of the
-// array.
+// describePart returns the part of an array as headers describe it, from what they say of all of
+// the array.
 func describePart(whole volume.Volume, part zarrcore.Slice) (volume.Volume, error) {
 	v, ok := axes.Of(axes.Known{Array: part.Meta})
 	if !ok {

@@ -10,15 +10,17 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// npyView shows an array as NumPy's .npy file: its header, then the array's bytes, in the order in which it is stored.
+// npyView shows an array as NumPy's .npy file: its header, then the array's bytes, in the order in
+// which it is stored.
 type npyView struct{}
 
 func (npyView) Name() string { return "npy" }
 
 func (npyView) Has(Subject) bool { return true }
 
-// Lists is false for lists and for any values of JSON. Whether a .npy can hold them is known only after decoding. An unlisted file can
-// be opened, and a program that copies a tree does not fail on it.
+// Lists is false for lists and for any values of JSON. Whether a .npy can hold them is known only
+// after decoding. An unlisted file can be opened, and a program that copies a tree does not fail on
+// it.
 func (npyView) Lists(a Subject) bool { return !a.anyValues() }
 
 // Describes is false where the elements have no fixed size: a .npy does not say that.
@@ -35,7 +37,8 @@ func (npyView) Size(n *zarrcore.Node) (int64, error) {
 		return 0, errUncounted
 	}
 	size, err := ArraySize(n)
-	if err != nil || n.Meta == nil || n.Err != nil && n.Meta.Type.Size == 0 { // not even the type is understood
+	// not even the type is understood
+	if err != nil || n.Meta == nil || n.Err != nil && n.Meta.Type.Size == 0 {
 		return 0, err
 	}
 	head, err := npy.Header(n.Meta.Type.Descr(), n.InFortranOrder(), n.Meta.Shape)
@@ -56,8 +59,8 @@ func (v npyView) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (
 	return c, err
 }
 
-// Parts returns the header that NumPy would write, and the array whose bytes follow: of one in Fortran order the
-// transposed one.
+// Parts returns the header that NumPy would write, and the array whose bytes follow: of one in
+// Fortran order the transposed one.
 func (npyView) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
 	data, fortran := a.Transposed()
 	if !fortran {

@@ -12,12 +12,12 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// fixedMost is the most bytes that an element may have in the .npy view of an array whose elements have no fixed size: one
-// long text among many short ones would make a file of nothing but padding.
+// fixedMost is the most bytes that an element may have in the .npy view of an array whose elements
+// have no fixed size: one long text among many short ones would make a file of nothing but padding.
 const fixedMost = 64 << 10
 
-// fixed is the content of a .npy file of such an array: NumPy's header, and its elements as strings of the width that the
-// widest has.
+// fixed is the content of a .npy file of such an array: NumPy's header, and its elements as strings
+// of the width that the widest has.
 type fixed struct {
 	head  []byte
 	arr   *zarrcore.VlenArray
@@ -38,15 +38,19 @@ func (npyView) Counted(arr *zarrcore.VlenArray, found zarrcore.Count) (int64, er
 func (npyView) Appends() bool { return false }
 
 // Take makes the strings of a .npy file the elements of the array at path.
-func (npyView) Take(ctx context.Context, h *zarrcore.Hierarchy, path string, text Written, _, durable bool) error {
+func (npyView) Take(
+	ctx context.Context, h *zarrcore.Hierarchy, path string, text Written, _, durable bool,
+) error {
 	header, t, err := ReadHeader(npyView{}, path+".npy", text)
 	if err != nil {
 		return err
 	}
 	if header.Fortran && len(header.Shape) > 1 {
-		return fmt.Errorf("strings in Fortran order cannot become elements of no fixed size: %w", errors.ErrUnsupported)
+		return fmt.Errorf("strings in Fortran order cannot become elements of no fixed size: %w",
+			errors.ErrUnsupported)
 	}
-	return h.WriteFixed(ctx, path, io.NewSectionReader(text, header.Len, text.Size-header.Len), t, header.Shape, durable)
+	return h.WriteFixed(ctx, path, io.NewSectionReader(text, header.Len, text.Size-header.Len), t,
+		header.Shape, durable)
 }
 
 // openFixed opens the array at path and counts it, for its elements' width.
@@ -56,7 +60,8 @@ func openFixed(ctx context.Context, h *zarrcore.Hierarchy, path string) (Content
 		return nil, err
 	}
 	if arr.Kind().Unit() == 0 {
-		return nil, fmt.Errorf("NumPy has no strings for %s, read .jsonl: %w", arr.Kind(), errors.ErrUnsupported)
+		return nil, fmt.Errorf("NumPy has no strings for %s, read .jsonl: %w", arr.Kind(),
+			errors.ErrUnsupported)
 	}
 	arr.Open()
 	c, err := newFixed(ctx, arr)
@@ -81,9 +86,11 @@ func fixedOf(arr *zarrcore.VlenArray, found zarrcore.Count) (*fixed, error) {
 	c := &fixed{arr: arr, width: max(found.Width, 1)} // NumPy has no strings of no bytes
 	switch {
 	case found.Width < 0 || unit == 0:
-		return nil, fmt.Errorf("NumPy has no strings for elements that are not strings, read .jsonl: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("NumPy has no strings for elements that are not strings, read "+
+			".jsonl: %w", errors.ErrUnsupported)
 	case c.width > fixedMost/unit:
-		return nil, fmt.Errorf("an element of %d bytes in NumPy, expected at most %d, read .jsonl: %w", c.width*unit, fixedMost, errors.ErrUnsupported)
+		return nil, fmt.Errorf("an element of %d bytes in NumPy, expected at most %d, read "+
+			".jsonl: %w", c.width*unit, fixedMost, errors.ErrUnsupported)
 	}
 	descr := fmt.Sprintf("'<U%d'", c.width)
 	if unit == 1 {

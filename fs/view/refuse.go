@@ -10,7 +10,8 @@ func RefusesWrites(v View) error {
 	if v.Writable() {
 		return nil
 	}
-	return fmt.Errorf("%w: a .%s file can only be read: write the array through another of its files",
+	return fmt.Errorf("%w: a .%s file can only be read: write the array through another of "+
+		"its files",
 		syscall.EACCES, v.Name())
 }
 
@@ -18,6 +19,6 @@ func RefusesWrites(v View) error {
 // begins a sentence that goes on with the name of the file.
 func ErrStructure(v View, what string) error {
 	return fmt.Errorf("%w: %s a .%s file: what it says of groups, arrays, attributes and lengths "+
-		"follows from the store, and only elements can be written through it; change the rest by the "+
-		"folders and their .json files, or work on a copy", syscall.EPERM, what, v.Name())
+		"follows from the store, and only elements can be written through it; change the rest "+
+		"by the folders and their .json files, or work on a copy", syscall.EPERM, what, v.Name())
 }

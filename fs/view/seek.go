@@ -36,8 +36,8 @@ func dataFrom(ctx context.Context, c Content, off int64) (start, end int64, err 
 	return max(off, start-start%holeBlock), end, nil
 }
 
-// Seek returns where data, or a hole, begins at or after off, as lseek(2) with SEEK_DATA or SEEK_HOLE
-// finds it. Data and holes are whole blocks, except at the end of the file.
+// Seek returns where data, or a hole, begins at or after off, as lseek(2) with SEEK_DATA or
+// SEEK_HOLE finds it. Data and holes are whole blocks, except at the end of the file.
 func Seek(ctx context.Context, c Content, off int64, whence uint32) (int64, error) {
 	switch whence {
 	case unix.SEEK_DATA:

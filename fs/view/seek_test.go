@@ -35,14 +35,18 @@ func (s stretches) NextData(_ context.Context, off int64) (start, end int64, err
 
 func TestSeek(t *testing.T) {
 	ctx := context.Background()
-	c := stretches{1 << 20, [][2]int64{{0, 128}, {10000, 20000}, {20000, 24000}, {1<<20 - 10, 1 << 20}}}
+	c := stretches{1 << 20, [][2]int64{{0, 128}, {10000, 20000}, {20000, 24000},
+		{1<<20 - 10, 1 << 20}}}
 	for _, tc := range []struct {
 		whence    uint32
 		off, want int64
 	}{
-		{unix.SEEK_DATA, 0, 0}, {unix.SEEK_DATA, 100, 100}, {unix.SEEK_DATA, 4000, 4000}, {unix.SEEK_DATA, 4096, 8192},
-		{unix.SEEK_DATA, 8191, 8192}, {unix.SEEK_DATA, 9000, 9000}, {unix.SEEK_DATA, 24576, 1<<20 - 4096},
-		{unix.SEEK_HOLE, 0, 4096}, {unix.SEEK_HOLE, 5000, 5000}, {unix.SEEK_HOLE, 8192, 24576}, {unix.SEEK_HOLE, 1<<20 - 5, 1 << 20},
+		{unix.SEEK_DATA, 0, 0}, {unix.SEEK_DATA, 100, 100}, {unix.SEEK_DATA, 4000, 4000},
+		{unix.SEEK_DATA, 4096, 8192},
+		{unix.SEEK_DATA, 8191, 8192}, {unix.SEEK_DATA, 9000, 9000},
+		{unix.SEEK_DATA, 24576, 1<<20 - 4096},
+		{unix.SEEK_HOLE, 0, 4096}, {unix.SEEK_HOLE, 5000, 5000}, {unix.SEEK_HOLE, 8192, 24576},
+		{unix.SEEK_HOLE, 1<<20 - 5, 1 << 20},
 	} {
 		if got, err := Seek(ctx, c, tc.off, tc.whence); got != tc.want || err != nil {
 			t.Errorf("whence %d, off %d: %d, %v, want %d", tc.whence, tc.off, got, err, tc.want)

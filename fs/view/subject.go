@@ -7,8 +7,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// Subject is an array that a view is asked about. What a listing has found out about it costs nothing. The document is read only for a
-// view that asks for more.
+// Subject is an array that a view is asked about. What a listing has found out about it costs
+// nothing. The document is read only for a view that asks for more.
 type Subject struct {
 	seen     bool // a listing has seen what follows
 	listed   zarrcore.Elements
@@ -35,7 +35,8 @@ func At(ctx context.Context, h *zarrcore.Hierarchy, path string) Subject {
 // isRoot reports whether it is known that the array is the store's root.
 func (a Subject) isRoot() bool { return a.h != nil && a.path == "" }
 
-// vlen reports whether the elements have no fixed size. Those of an array that does not exist have one.
+// vlen reports whether the elements have no fixed size. Those of an array that does not exist have
+// one.
 func (a Subject) vlen() bool {
 	if a.seen {
 		return a.listed.Vlen
@@ -43,7 +44,8 @@ func (a Subject) vlen() bool {
 	return zarrcore.IsVlen(a.Meta())
 }
 
-// anyValues reports whether the elements have no fixed size, and need not be strings or byte strings either.
+// anyValues reports whether the elements have no fixed size, and need not be strings or byte
+// strings either.
 func (a Subject) anyValues() bool {
 	if a.seen {
 		return a.listed.Any

@@ -68,7 +68,9 @@ var volumeViews = []View{
 	&volumeView{"vtkhdf", vtkHDF},
 	&volumeView{"tif", volume.TIFF},
 	&volumeView{"ome.tif", volume.OMETIFF},
-	&sidecarView{"raw.hdr", func(v volume.Volume, _ string) ([]byte, error) { return volume.ENVI(v) }},
+	&sidecarView{"raw.hdr", func(v volume.Volume, _ string) ([]byte, error) {
+		return volume.ENVI(v)
+	}},
 }
 
 // groupViews are the derived views that groups have too.
@@ -150,7 +152,8 @@ type TextView interface {
 	Appends() bool
 	// Take makes the text the elements of the array at path; if all is not set, it goes behind
 	// them. durable: it survives a power cut.
-	Take(ctx context.Context, h *zarrcore.Hierarchy, path string, text Written, all, durable bool) error
+	Take(ctx context.Context, h *zarrcore.Hierarchy, path string, text Written, all,
+		durable bool) error
 }
 
 // Written is a file that a program has written.
@@ -195,15 +198,16 @@ func namesOf(views []View) []string {
 // HasData reports whether files of a view hold values of arrays and can be written back.
 func HasData(v View) bool { return v.Keeps() && v != Document }
 
-// HasAllData reports whether a file of a view that an array has holds all its values, each as it is.
-// If the elements have no fixed size, an array of NumPy drops NUL bytes at their ends.
+// HasAllData reports whether a file of a view that an array has holds all its values, each as it
+// is. If the elements have no fixed size, an array of NumPy drops NUL bytes at their ends.
 func HasAllData(v View, a Subject) bool {
 	_, bytes := v.(ArrayView)
 	return HasData(v) && bytes != a.vlen()
 }
 
-// DataOf returns the first view that holds the bytes of an array as they are. If the elements have no
-// fixed size, it returns the first view that holds the elements. If no view does, it returns nil.
+// DataOf returns the first view that holds the bytes of an array as they are. If the elements have
+// no fixed size, it returns the first view that holds the elements. If no view does, it returns
+// nil.
 func DataOf(a Subject) View { return dataOf(a, false) }
 
 // PlainOf is DataOf for views that show the elements alone, without a header.

@@ -11,8 +11,8 @@ import (
 // once for each call, so a second ESTALE would reach the program. The zero value knows none.
 //
 // No request says which call it belongs to. But in the same call the kernel comes to a file by the
-// look for its name, or has no name for it at all. A file by another name, which it did not look up,
-// is asked for in the next call.
+// look for its name, or has no name for it at all. A file by another name, which it did not look
+// up, is asked for in the next call.
 type Again struct {
 	some    atomic.Bool // there may be threads
 	mu      sync.Mutex  // innermost

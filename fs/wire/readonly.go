@@ -57,7 +57,9 @@ func (readOnly) Link(<-chan struct{}, *fuse.LinkIn, string, *fuse.EntryOut) fuse
 }
 
 // Symlink is refused.
-func (readOnly) Symlink(<-chan struct{}, *fuse.InHeader, string, string, *fuse.EntryOut) fuse.Status {
+func (readOnly) Symlink(
+	<-chan struct{}, *fuse.InHeader, string, string, *fuse.EntryOut,
+) fuse.Status {
 	return erofs
 }
 

@@ -57,16 +57,17 @@ func (s *Sizing) Overrates(off int64, number uint64, path func() string) bool {
 	}
 	size, known := kernelSize(path(), number)
 	if !known { // the program that cut the file may wait for the very page that is to be read
-		return answered < sizeNoted || answered < sizeLate && program.WaitsForCPU(int(s.thread.Load()))
+		return answered < sizeNoted || answered < sizeLate &&
+			program.WaitsForCPU(int(s.thread.Load()))
 	}
 	return size > off
 }
 
 // kernelSize returns the size that the kernel believes the file at path to have, if that has the
-// inode number. It is asked through the mount, for what it knows by itself: a request that came back
-// to the daemon might wait for the very page that is to be read. So the size is not known if the
-// kernel has forgotten a name on the way to the file. It is not known either if the mount was moved,
-// or before Linux 5.12.
+// inode number. It is asked through the mount, for what it knows by itself: a request that came
+// back to the daemon might wait for the very page that is to be read. So the size is not known if
+// the kernel has forgotten a name on the way to the file. It is not known either if the mount was
+// moved, or before Linux 5.12.
 func kernelSize(path string, number uint64) (size int64, known bool) {
 	const cached = 0x20 // RESOLVE_CACHED of openat2(2)
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: cached}
@@ -76,6 +77,7 @@ func kernelSize(path string, number uint64) (size int64, known bool) {
 	}
 	defer unix.Close(fd)
 	var st unix.Statx_t
-	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_SIZE|unix.STATX_INO, &st)
+	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC,
+		unix.STATX_SIZE|unix.STATX_INO, &st)
 	return int64(st.Size), err == nil && st.Ino == number
 }

@@ -69,7 +69,9 @@ func (n *Notes) PassTo(ctx context.Context, backing int32) {
 
 // Read distinguishes READs of the page cache (mmap, read-ahead) from those of read(2) on a direct
 // open. The latter carry the number of a lock owner.
-func (w wire) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
+func (w wire) Read(
+	cancel <-chan struct{}, in *fuse.ReadIn, buf []byte,
+) (fuse.ReadResult, fuse.Status) {
 	if in.ReadFlags&fuse.READ_LOCKOWNER == 0 {
 		w.notes.begin(cancel, pagedRequest)
 		defer w.notes.end(cancel)
@@ -124,7 +126,9 @@ func (w wire) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) f
 // GetXAttr has user attributes only. For others it says that this file system has none at all, not
 // only that this file has none. ls -l asks for a security label and an access list of every file,
 // and then stops asking.
-func (w wire) GetXAttr(cancel <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (uint32, fuse.Status) {
+func (w wire) GetXAttr(
+	cancel <-chan struct{}, header *fuse.InHeader, attr string, dest []byte,
+) (uint32, fuse.Status) {
 	if !strings.HasPrefix(attr, "user.") {
 		return 0, fuse.Status(syscall.EOPNOTSUPP)
 	}

@@ -27,11 +27,13 @@ func (f throughFS) Open(cancel <-chan struct{}, _ *fuse.OpenIn, out *fuse.OpenOu
 // TestBackingNumber: the answer to an OPEN has the number of the backing file and the flags that
 // the node chose. Nothing of the request stays noted.
 func TestBackingNumber(t *testing.T) {
-	for backing, flags := range map[int32]uint32{1: pagecache.PassthroughFlags, 1 << 30: pagecache.PassthroughFlags, 0: fuse.FOPEN_DIRECT_IO} {
+	for backing, flags := range map[int32]uint32{1: pagecache.PassthroughFlags,
+		1 << 30: pagecache.PassthroughFlags, 0: fuse.FOPEN_DIRECT_IO} {
 		var out fuse.OpenOut
 		var notes Notes
 		cancel := make(chan struct{})
-		wire{throughFS{fuse.NewDefaultRawFileSystem(), &notes, backing}, &notes}.Open(cancel, &fuse.OpenIn{}, &out)
+		wire{throughFS{fuse.NewDefaultRawFileSystem(), &notes, backing}, &notes}.Open(cancel,
+			&fuse.OpenIn{}, &out)
 		if out.BackingID != backing || out.OpenFlags != flags {
 			t.Errorf("backing %d: %d, flags %#x", backing, out.BackingID, out.OpenFlags)
 		}

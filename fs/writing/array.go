@@ -339,9 +339,11 @@ func (w *Array) Awaiting(v view.View) *input.Incoming {
 // Await notes that the array's .npy file is rewritten. When its header is complete, create makes
 // the array.
 func (w *Array) Await(
-	create func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error),
+	create func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array,
+		error),
 ) {
-	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type) (input.ArrayWriter, error) {
+	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type) (input.ArrayWriter,
+		error) {
 		w.npy.come.Make()
 		arr, err := create(ctx, header.Shape, t, header.Fortran)
 		if err != nil {

@@ -152,8 +152,8 @@ func (h *Handle) writtenAnew(end int64) {
 	}
 }
 
-// left returns up to where such a file was written by h, or that nobody has written to it, whose only
-// handle is h. Otherwise it reports false.
+// left returns up to where such a file was written by h, or that nobody has written to it, whose
+// only handle is h. Otherwise it reports false.
 func (h *Handle) left() (reach int64, ok bool) {
 	w := h.Of
 	w.mu.Lock()

@@ -76,8 +76,8 @@ func (e *ender) isBy(h *Handle, owner uint64) bool {
 }
 
 // isLeftTo reports whether what is missing of a .npy, which has so many handles, is to come by
-// another one than h. Another program has written its end, or truncated it after this one had begun,
-// and is about to write it.
+// another one than h. Another program has written its end, or truncated it after this one had
+// begun, and is about to write it.
 func (e *ender) isLeftTo(h *Handle, opens int) bool {
 	return e.isOther(h) || e.isCut(h) && opens > 1
 }

@@ -170,7 +170,8 @@ func (f *npyFile) writeHeader(ctx context.Context, w *Array, base, p []byte, off
 	text, header, err := f.overlay(base, p, off)
 	cut := errors.Is(err, io.ErrUnexpectedEOF)
 	if cut && off > int64(len(base)) {
-		return fmt.Errorf("%w: expected the rest of the header at %d, found bytes at %d", iofs.ErrInvalid, len(base), off)
+		return fmt.Errorf("%w: expected the rest of the header at %d, found bytes at %d",
+			iofs.ErrInvalid, len(base), off)
 	}
 	if cut || off+int64(len(p)) < int64(len(text)) {
 		f.edit(text)
@@ -187,7 +188,8 @@ func (f *npyFile) writeHeader(ctx context.Context, w *Array, base, p []byte, off
 	if err != nil {
 		return err
 	}
-	_, err = input.PassOn(ctx, input.OneArray{Array: data, Seam: &f.seam}, input.Piece{Off: off, Data: p}, header.Len)
+	_, err = input.PassOn(ctx, input.OneArray{Array: data, Seam: &f.seam},
+		input.Piece{Off: off, Data: p}, header.Len)
 	return err
 }
 
@@ -261,18 +263,22 @@ func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
 		return 0, err
 	}
 	if !m.Type.SavedAs(t) || !m.HasOrder(header.Fortran) || len(header.Shape) != len(m.Shape) {
-		return 0, fmt.Errorf("%w: expected a header of %s in %d axes, found %s in %d, Fortran order %t: only a file that is cut to nothing first can become another array",
-			iofs.ErrInvalid, m.Type.Descr(), len(m.Shape), header.Descr, len(header.Shape), header.Fortran)
+		return 0, fmt.Errorf("%w: expected a header of %s in %d axes, found %s in %d, Fortran "+
+			"order %t: only a file that is cut to nothing first can become another array",
+			iofs.ErrInvalid, m.Type.Descr(), len(m.Shape), header.Descr, len(header.Shape),
+			header.Fortran)
 	}
 	if len(m.Shape) == 0 {
 		return 1, nil
 	}
 	if m.FortranOrder() && !slices.Equal(header.Shape, m.Shape) {
-		return 0, fmt.Errorf("%w: expected a header of shape %v, found %v: a file in Fortran order keeps its size; extend or cut the .raw file, or set the shape in the .json file",
+		return 0, fmt.Errorf("%w: expected a header of shape %v, found %v: a file in Fortran "+
+			"order keeps its size; extend or cut the .raw file, or set the shape in the .json file",
 			iofs.ErrInvalid, m.Shape, header.Shape)
 	}
 	if !slices.Equal(header.Shape[1:], m.Shape[1:]) {
-		return 0, fmt.Errorf("%w: expected a header of shape (n, %v), found %v", iofs.ErrInvalid, m.Shape[1:], header.Shape)
+		return 0, fmt.Errorf("%w: expected a header of shape (n, %v), found %v", iofs.ErrInvalid,
+			m.Shape[1:], header.Shape)
 	}
 	return header.Shape[0], nil
 }
@@ -312,7 +318,8 @@ func (f *npyFile) setSize(ctx context.Context, w *Array, size int64) error {
 	}
 	head := int64(len(text))
 	if size < head {
-		return fmt.Errorf("%w: a .npy file has a header of %d bytes and cannot be cut to %d", iofs.ErrInvalid, head, size)
+		return fmt.Errorf("%w: a .npy file has a header of %d bytes and cannot be cut to %d",
+			iofs.ErrInvalid, head, size)
 	}
 	return data.SetSize(ctx, size-head)
 }

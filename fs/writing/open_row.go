@@ -87,8 +87,8 @@ func (r *openRow) writtenBy(h *Handle, at int64) (mine, others bool) {
 	return mine, others
 }
 
-// flush stores what was written to the array. A row that is not whole stays as long as another handle
-// may go on with it. So may a duplicate of the descriptor, unless durable is set.
+// flush stores what was written to the array. A row that is not whole stays as long as another
+// handle may go on with it. So may a duplicate of the descriptor, unless durable is set.
 func (r *openRow) flush(
 	ctx context.Context, arr *zarrcore.Array, by *Handle, durable bool,
 ) error {

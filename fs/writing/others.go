@@ -26,7 +26,8 @@ func (o *others) changed(by coherence.File, f viewFile, before view.Extent, s vi
 	if now != before {
 		if s != view.Everything {
 			// Also what a page shows behind the end.
-			s = view.Stretch{Off: min(s.Off, before.Data, now.Data), N: -1, Reversed: before.Reversed}
+			s = view.Stretch{Off: min(s.Off, before.Data, now.Data), N: -1,
+				Reversed: before.Reversed}
 		}
 		o.of.table.Kernel.Resized(o.of.Path(), by)
 	}

@@ -47,7 +47,8 @@ func (w viewFile) clear(ctx context.Context, off, n int64) error {
 	w.Arrive(ctx)
 	arr := w.Live()
 	if arr == nil || w.Awaiting(w.v) != nil {
-		return fmt.Errorf("%w: the header of the .%s file is not complete", iofs.ErrInvalid, w.v.Name())
+		return fmt.Errorf("%w: the header of the .%s file is not complete", iofs.ErrInvalid,
+			w.v.Name())
 	}
 	head, data, err := w.v.Parts(arr)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // Unborn returns the content of a file of an array that may not be there yet.
 func Unborn(w *Array, v view.ArrayView) view.Content { return &unborn{view: v, of: w} }
 
-// unborn is the content of a file that has no array yet: nothing until there is one, and then what that
-// has.
+// unborn is the content of a file that has no array yet: nothing until there is one, and then what
+// that has.
 type unborn struct {
 	view view.ArrayView
 	of   *Array

@@ -102,7 +102,8 @@ func TestRowThatIsJustWritten(t *testing.T) {
 	size := arr.Size()
 	w := f.Open(atA, arr, rawView)
 	f.Open(atA, arr, rawView)
-	a, b := NewHandle(w, rawView, nil, program.Process{}), NewHandle(w, rawView, nil, program.Process{})
+	a, b := NewHandle(w, rawView, nil, program.Process{}),
+		NewHandle(w, rawView, nil, program.Process{})
 	write := func(h *Handle) {
 		if _, err := raw(w).write(ctx, []byte{7}, size, AtOffset); err != nil {
 			t.Error(err)
@@ -154,7 +155,8 @@ func TestRowBeforeAnotherOne(t *testing.T) {
 	if row < 2 {
 		t.Fatalf("a row has %d bytes", row)
 	}
-	a, b := NewHandle(w, rawView, nil, program.Process{}), NewHandle(w, rawView, nil, program.Process{})
+	a, b := NewHandle(w, rawView, nil, program.Process{}),
+		NewHandle(w, rawView, nil, program.Process{})
 	appended := func(n int64) (at int64) {
 		at, err := raw(w).write(ctx, make([]byte, n), 0, AtEnd)
 		if err != nil {
@@ -200,8 +202,12 @@ func arrayToWrite(t *testing.T, inject during) (*Arrays, *zarrcore.Array) {
 	must(t, h.CreateFromDocument(ctx, "a", []byte(arrayDoc)))
 	states, log := &pathstate.Table[parts, *parts]{}, slog.New(slog.DiscardHandler)
 	cache := stat.NewCache(ctx, h, s, &errno.Log{To: log}, stat.States{
-		Nodes: pathstate.PartsOf(states, func(p *parts) *pathstate.Bound[stat.NodePart] { return &p.node }),
-		Taken: pathstate.PartsOf(states, func(p *parts) *pathstate.Bound[stat.TakenPart] { return &p.taken })})
+		Nodes: pathstate.PartsOf(states, func(p *parts) *pathstate.Bound[stat.NodePart] {
+			return &p.node
+		}),
+		Taken: pathstate.PartsOf(states, func(p *parts) *pathstate.Bound[stat.TakenPart] {
+			return &p.taken
+		})})
 	unpacked := material.New(ctx, material.Options{}, h,
 		pathstate.PartsOf(states, func(p *parts) *material.Part { return &p.material }))
 	traces := alias.NewTraces(
@@ -210,7 +216,9 @@ func arrayToWrite(t *testing.T, inject during) (*Arrays, *zarrcore.Array) {
 	w := New(Mount{Ctx: ctx, H: h, Log: log, Stat: cache, Material: unpacked,
 		Kernel: coherence.New(none, cache, unpacked, log),
 		Compared: compare.New(ctx, h, traces,
-			pathstate.PartsOf(states, func(p *parts) *pathstate.Bound[compare.Copied] { return &p.views })),
+			pathstate.PartsOf(states, func(p *parts) *pathstate.Bound[compare.Copied] {
+				return &p.views
+			})),
 		Ended: func(string) {}},
 		pathstate.PartsOf(states, func(p *parts) *Part { return &p.writing }))
 	arr, err := h.OpenArray(ctx, "a")

@@ -38,7 +38,8 @@ func ofArray(n *zarrcore.Node) []Attribute {
 	return list
 }
 
-// TypeName spells an array's data type as NumPy does, and one whose elements have no fixed size as Zarr v3; "" if it is unknown.
+// TypeName spells an array's data type as NumPy does, and one whose elements have no fixed size as
+// Zarr v3; "" if it is unknown.
 func TypeName(n *zarrcore.Node) string {
 	t := n.Meta.Type
 	switch {
@@ -67,7 +68,8 @@ func Shard(n *zarrcore.Node) []int64 {
 	return objectShape(n)
 }
 
-// CodecsJSON spells an array's codec chain as a Zarr v3 document does, whatever its own version; nil if it is unknown.
+// CodecsJSON spells an array's codec chain as a Zarr v3 document does, whatever its own version;
+// nil if it is unknown.
 func CodecsJSON(n *zarrcore.Node) json.RawMessage {
 	if n.Meta.Codecs == nil {
 		return nil

@@ -19,13 +19,15 @@ func Set(
 	ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node, attr string, value []byte,
 ) error {
 	if !utf8.Valid(value) {
-		return fmt.Errorf("%w: %s: expected JSON, or text in UTF-8, found %.40q", iofs.ErrInvalid, attr, value)
+		return fmt.Errorf("%w: %s: expected JSON, or text in UTF-8, found %.40q", iofs.ErrInvalid,
+			attr, value)
 	}
 	if shown, ok := strings.CutPrefix(attr, Attr); ok {
 		if name, ok := hide(shown); ok && utf8.ValidString(name) {
 			return h.SetAttribute(ctx, n.Path, name, value)
 		}
-		return fmt.Errorf("%w: %q: expected a name in UTF-8, escaped as names of files are", iofs.ErrInvalid, attr)
+		return fmt.Errorf("%w: %q: expected a name in UTF-8, escaped as names of files are",
+			iofs.ErrInvalid, attr)
 	}
 	if name, ok := strings.CutPrefix(attr, create); ok && n.Kind == zarrcore.GroupNode {
 		return setSetting(ctx, h, n, name, value)
@@ -49,11 +51,14 @@ func whyFixed(attr string) error {
 	case !ok:
 		return fmt.Errorf("%w: %s is set by zarrfs itself", syscall.EPERM, attr)
 	case name == "" || name == "attr":
-		return fmt.Errorf("%w: %s: expected a name, such as user.zarr.attr.units", syscall.EPERM, attr)
+		return fmt.Errorf("%w: %s: expected a name, such as user.zarr.attr.units", syscall.EPERM,
+			attr)
 	case slices.Contains(fromMetadata, name):
-		return fmt.Errorf("%w: %s follows from the metadata: of an array, change it in its .json where it can be changed", syscall.EPERM, attr)
+		return fmt.Errorf("%w: %s follows from the metadata: of an array, change it in its .json "+
+			"where it can be changed", syscall.EPERM, attr)
 	}
-	return fmt.Errorf("%w: no attribute %s; an attribute of the array or group is %s%s", syscall.EPERM, attr, Attr, name)
+	return fmt.Errorf("%w: no attribute %s; an attribute of the array or group is %s%s",
+		syscall.EPERM, attr, Attr, name)
 }
 
 // fromMetadata are the names of what Of shows of the metadata.
@@ -71,7 +76,8 @@ func setAxes(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node, value
 		}
 		names = value
 	}
-	return h.SetDocument(ctx, n.Path, slices.Concat([]byte(`{"dimension_names": `), names, []byte("}")))
+	return h.SetDocument(ctx, n.Path, slices.Concat([]byte(`{"dimension_names": `), names,
+		[]byte("}")))
 }
 
 // setSetting changes one member of the group's attribute "zarrfs".
@@ -81,7 +87,8 @@ func setSetting(
 	if value != nil {
 		r, err := (recipe.Recipe{}).Set(name, string(value))
 		if err == nil && r.Format != 0 && r.Format != n.Format {
-			err = fmt.Errorf("%w: format: the group has format %d, and so have all that are created in it", iofs.ErrInvalid, n.Format)
+			err = fmt.Errorf("%w: format: the group has format %d, and so have all that are "+
+				"created in it", iofs.ErrInvalid, n.Format)
 		}
 		if err != nil {
 			return err
@@ -93,7 +100,8 @@ func setSetting(
 	case pyjson.Invalid:
 		all = pyjson.ObjectOf(func(func(string, pyjson.Value) bool) {})
 	default:
-		return fmt.Errorf("%w: the attribute %q of the group is %s, expected an object", iofs.ErrInvalid, recipeAttribute, all.Kind())
+		return fmt.Errorf("%w: the attribute %q of the group is %s, expected an object",
+			iofs.ErrInvalid, recipeAttribute, all.Kind())
 	}
 	if value == nil {
 		all = all.Without(name)

@@ -1,5 +1,5 @@
-// Package xattr says what the extended attributes of a node are, from its metadata, and which of them
-// can be set. It knows no mount.
+// Package xattr says what the extended attributes of a node are, from its metadata, and which of
+// them can be set. It knows no mount.
 package xattr
 
 import (
