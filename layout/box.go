@@ -25,7 +25,8 @@ func (g *Grid) Box(chunk int64) *Box {
 		chunkStride = strides(g.ShapeOf(coords), g.itemSize)
 	}
 	rows := max(0, g.runAxis)
-	room := make([]int64, 3*rows) // one allocation for all: a read of many chunks asks for as many boxes
+	// one allocation for all: a read of many chunks asks for as many boxes
+	room := make([]int64, 3*rows)
 	b.Rows, b.Flat, b.Chunk = room[:0:rows], room[rows:rows:2*rows], room[2*rows:2*rows]
 	for i, c := range coords {
 		start, length := g.Extent(i, c)
@@ -79,7 +80,9 @@ func (b *Box) each(do func(flatOff, chunkOff, n int64)) {
 // strips calls do for the rows along the last of the outer axes, all of them at once: the offsets
 // of the first, how many there are, and the bytes between them in the flat array and in the chunk.
 // It goes through the axes from the given one on, whose rows begin at these offsets.
-func (b *Box) strips(axis int, flatOff, chunkOff int64, do func(flatOff, chunkOff, count, to, from int64)) {
+func (b *Box) strips(
+	axis int, flatOff, chunkOff int64, do func(flatOff, chunkOff, count, to, from int64),
+) {
 	switch len(b.Rows) - axis {
 	case 0:
 		do(flatOff, chunkOff, 1, 0, 0)

@@ -18,7 +18,8 @@ type Cut struct{ Length, Count int64 }
 // those of NewGrid, for the largest chunk.
 func NewCutGrid(shape []int64, cuts [][]Cut, itemSize int64) (*Grid, error) {
 	if len(cuts) != len(shape) {
-		return nil, fmt.Errorf("%w: shape %v has %d axes, the cuts %d", ErrInvalid, shape, len(shape), len(cuts))
+		return nil, fmt.Errorf("%w: shape %v has %d axes, the cuts %d", ErrInvalid, shape,
+			len(shape), len(cuts))
 	}
 	axes := make([]axis, len(shape))
 	longest := make([]int64, len(shape))
@@ -158,7 +159,8 @@ func newAxis(n int64, cuts []Cut) (axis, error) {
 	start, first := int64(0), int64(0)
 	for _, c := range cuts {
 		if c.Length < 1 || c.Count < 1 {
-			return a, fmt.Errorf("%d chunks of length %d, expected at least 1 of at least 1", c.Count, c.Length)
+			return a, fmt.Errorf("%d chunks of length %d, expected at least 1 of at least 1",
+				c.Count, c.Length)
 		}
 		if start == math.MaxInt64 || first == math.MaxInt64 {
 			continue // behind all positions

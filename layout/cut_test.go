@@ -36,11 +36,14 @@ func cutElement(shape []int64, lengths [][]int64, elem int64) (chunkNo, inChunk 
 
 // FuzzCutGrid checks runs, slabs and boxes byte by byte against cutElement.
 func FuzzCutGrid(f *testing.F) {
-	f.Add(uint8(2), uint32(0x0605), []byte{0x12, 0x21, 0x31}, []byte{0x13, 0x21}, uint8(2), uint16(3), uint16(30))
-	f.Add(uint8(3), uint32(0x030405), []byte{0x41}, []byte{0x11, 0x31}, uint8(1), uint16(0), uint16(99))
+	f.Add(uint8(2), uint32(0x0605), []byte{0x12, 0x21, 0x31}, []byte{0x13, 0x21}, uint8(2),
+		uint16(3), uint16(30))
+	f.Add(uint8(3), uint32(0x030405), []byte{0x41}, []byte{0x11, 0x31}, uint8(1), uint16(0),
+		uint16(99))
 	f.Add(uint8(1), uint32(0x06), []byte{0x91}, []byte{}, uint8(4), uint16(0), uint16(99))
 	f.Add(uint8(0), uint32(0), []byte{}, []byte{}, uint8(8), uint16(1), uint16(3))
-	f.Fuzz(func(t *testing.T, rank uint8, shapeBits uint32, cuts0, cuts1 []byte, item uint8, off, n uint16) {
+	f.Fuzz(func(t *testing.T, rank uint8, shapeBits uint32, cuts0, cuts1 []byte, item uint8, off,
+		n uint16) {
 		shape := make([]int64, rank%4)
 		cuts, lengths := make([][]Cut, len(shape)), make([][]int64, len(shape))
 		for i := range shape {
@@ -80,13 +83,17 @@ func checkInside(t *testing.T, g *Grid, where func(elem int64) (int64, int64)) {
 		chunk, in := where(elem)
 		counts[chunk] += g.ItemSize()
 		first, end, bytes := g.Rows(chunk)
-		if row := in * g.ItemSize() / bytes; g.Rank() > 0 && (row+first != elem/(elems/g.Shape()[0]) || row+first >= end) {
-			t.Fatalf("element %d lies in row %d+%d of chunk %d, which ends at %d", elem, first, row, chunk, end)
+		if row := in * g.ItemSize() / bytes; g.Rank() > 0 &&
+			(row+first != elem/(elems/g.Shape()[0]) || row+first >= end) {
+			t.Fatalf("element %d lies in row %d+%d of chunk %d, which ends at %d", elem, first, row,
+				chunk, end)
 		}
 	}
 	for chunk, n := range counts {
-		if got := g.Inside(chunk); got != n || g.InsideGrown(chunk) < n || g.InsideGrown(chunk) > g.BytesOf(chunk) {
-			t.Fatalf("%d bytes of chunk %d lie in the array, expected %d; grown %d", got, chunk, n, g.InsideGrown(chunk))
+		if got := g.Inside(chunk); got != n || g.InsideGrown(chunk) < n ||
+			g.InsideGrown(chunk) > g.BytesOf(chunk) {
+			t.Fatalf("%d bytes of chunk %d lie in the array, expected %d; grown %d", got, chunk, n,
+				g.InsideGrown(chunk))
 		}
 	}
 }
@@ -98,10 +105,12 @@ func TestBoundedGrid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for chunk, want := range []string{
-		"[4 3] 24 24", "[4 3] 24 24", "[4 1] 8 8", "[4 3] 24 24", "[4 3] 24 24", "[4 1] 8 8", "[2 3] 12 24", "[2 3] 12 24", "[2 1] 4 8",
+		"[4 3] 24 24", "[4 3] 24 24", "[4 1] 8 8", "[4 3] 24 24", "[4 3] 24 24", "[4 1] 8 8",
+		"[2 3] 12 24", "[2 3] 12 24", "[2 1] 4 8",
 	} {
 		n := int64(chunk)
-		if got := fmt.Sprint(g.ShapeOf(g.Coords(n, nil)), g.Inside(n), g.InsideGrown(n)); got != want || g.Inside(n) != g.BytesOf(n) {
+		if got := fmt.Sprint(g.ShapeOf(g.Coords(n, nil)), g.Inside(n),
+			g.InsideGrown(n)); got != want || g.Inside(n) != g.BytesOf(n) {
 			t.Errorf("chunk %d: %s, want %s", n, got, want)
 		}
 	}
@@ -112,7 +121,8 @@ func TestBoundedGrid(t *testing.T) {
 			t.Errorf("%v: %v, want ErrInvalid", c, err)
 		}
 	}
-	if empty, err := NewBoundedGrid([]int64{0, 7}, []int64{0, 3}, 1); err != nil || empty.Chunks() != 0 {
+	if empty, err := NewBoundedGrid([]int64{0, 7}, []int64{0, 3}, 1); err != nil ||
+		empty.Chunks() != 0 {
 		t.Errorf("an axis of length 0: %v", err)
 	}
 }
@@ -131,7 +141,8 @@ func TestBehindTheEnd(t *testing.T) {
 	for chunk := range long.Chunks() {
 		first, end, _ := short.Rows(chunk)
 		if wantFirst, wantEnd, _ := long.Rows(chunk); first != wantFirst || end != wantEnd {
-			t.Errorf("chunk %d has rows [%d, %d), want [%d, %d)", chunk, first, end, wantFirst, wantEnd)
+			t.Errorf("chunk %d has rows [%d, %d), want [%d, %d)", chunk, first, end, wantFirst,
+				wantEnd)
 		}
 	}
 	if fmt.Sprint(short.ChunkShape(), short.Lengths(0), short.Chunks()) != "[3] [2 3] 2" {
@@ -157,7 +168,8 @@ func TestCutGrid(t *testing.T) {
 		}
 	}
 	some, err := NewCutGrid([]int64{9}, [][]Cut{{{2, 1}, {3, 2}, {2, 1}, {50, 1}}}, 1)
-	if got := fmt.Sprint(some.Lengths(0), regular.Lengths(1)); err != nil || got != "[2 3] [2]" { // 50 begins behind the end
+	// 50 begins behind the end
+	if got := fmt.Sprint(some.Lengths(0), regular.Lengths(1)); err != nil || got != "[2 3] [2]" {
 		t.Errorf("chunks have the lengths %s, want [2 3] [2]", got)
 	}
 	huge, err := NewCutGrid([]int64{math.MaxInt64}, [][]Cut{{{10, math.MaxInt64 / 10}, {7, 1}}}, 1)
@@ -165,10 +177,12 @@ func TestCutGrid(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := huge.RunAt(math.MaxInt64 - 1)
-	if want := (Run{Chunk: math.MaxInt64 / 10, ChunkOff: 6, Off: math.MaxInt64 - 1, Len: 1}); last != want || huge.BytesOf(last.Chunk) != 7 {
+	if want := (Run{Chunk: math.MaxInt64 / 10, ChunkOff: 6, Off: math.MaxInt64 - 1,
+		Len: 1}); last != want || huge.BytesOf(last.Chunk) != 7 {
 		t.Errorf("the last run is %+v, want %+v", last, want)
 	}
-	over, err := NewCutGrid([]int64{math.MaxInt64 - 1}, [][]Cut{{{math.MaxInt64 / 2, math.MaxInt64}}}, 1)
+	over, err := NewCutGrid([]int64{math.MaxInt64 - 1},
+		[][]Cut{{{math.MaxInt64 / 2, math.MaxInt64}}}, 1)
 	if err != nil || over.Chunks() != 2 {
 		t.Errorf("chunks that end beyond 2^63: %v", err)
 	}

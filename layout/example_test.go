@@ -16,7 +16,8 @@ func ExampleGrid_Runs() {
 	}
 	keys := layout.KeyEncoding{Kind: layout.KeyDefault, Separator: '/'}
 	for r := range g.Runs(12, 12) {
-		fmt.Printf("bytes %d to %d: object %s, from byte %d\n", r.Off, r.Off+r.Len, keys.Key(g.Coords(r.Chunk, nil)), r.ChunkOff)
+		fmt.Printf("bytes %d to %d: object %s, from byte %d\n", r.Off, r.Off+r.Len,
+			keys.Key(g.Coords(r.Chunk, nil)), r.ChunkOff)
 	}
 	// Output:
 	// bytes 12 to 20: object c/0/0, from byte 8
@@ -29,7 +30,8 @@ func ExampleGrid_Slab() {
 	g, _ := layout.NewGrid([]int64{10, 6}, []int64{5, 2}, 1)
 	for s := range g.Slabs() {
 		slab := g.Slab(s)
-		fmt.Printf("bytes %d to %d: chunks %d to %d\n", slab.Off, slab.Off+slab.Len, slab.First, slab.End-1)
+		fmt.Printf("bytes %d to %d: chunks %d to %d\n", slab.Off, slab.Off+slab.Len, slab.First,
+			slab.End-1)
 	}
 	// Output:
 	// bytes 0 to 30: chunks 0 to 2

@@ -32,14 +32,16 @@ type Grid struct {
 	axes         []axis  // where chunks differ; nil in a regular grid
 	counts       []int64 // chunks per axis
 	stride       []int64 // bytes of the flat array per step of one element on each axis
-	chunkStride  []int64 // bytes inside a chunk per step of one element on each axis, in a regular grid
-	itemSize     int64   // bytes of one element
-	size         int64   // bytes of the flat array
-	chunks       int64   // number of chunks
-	chunkBytes   int64   // bytes of one decoded chunk, the largest where they differ
-	slabAxis     int     // first axis along which a chunk holds more than one element
-	runAxis      int     // runs are contiguous over the axes after this one
-	open         int64   // the length that the last chunk along axis 0 gets when the array grows; 0: the one it has
+	// bytes inside a chunk per step of one element on each axis, in a regular grid
+	chunkStride []int64
+	itemSize    int64 // bytes of one element
+	size        int64 // bytes of the flat array
+	chunks      int64 // number of chunks
+	chunkBytes  int64 // bytes of one decoded chunk, the largest where they differ
+	slabAxis    int   // first axis along which a chunk holds more than one element
+	runAxis     int   // runs are contiguous over the axes after this one
+	// the length that the last chunk along axis 0 gets when the array grows; 0: the one it has
+	open int64
 }
 
 // NewGrid cuts shape (elements per axis) into chunks of the given shape, of
@@ -52,10 +54,12 @@ func NewGrid(shape, chunk []int64, itemSize int64) (*Grid, error) {
 	g := &Grid{shape: clone(shape), chunk: clone(chunk), itemSize: itemSize}
 	var ok bool
 	if g.size, ok = product(itemSize, shape); !ok {
-		return nil, fmt.Errorf("%w: shape %v of %d-byte elements has more than 2^63-1 bytes", ErrInvalid, shape, itemSize)
+		return nil, fmt.Errorf("%w: shape %v of %d-byte elements has more than 2^63-1 bytes",
+			ErrInvalid, shape, itemSize)
 	}
 	if g.chunkBytes, ok = product(itemSize, chunk); !ok {
-		return nil, fmt.Errorf("%w: chunk shape %v of %d-byte elements has more than 2^63-1 bytes", ErrInvalid, chunk, itemSize)
+		return nil, fmt.Errorf("%w: chunk shape %v of %d-byte elements has more than 2^63-1 bytes",
+			ErrInvalid, chunk, itemSize)
 	}
 	g.counts = make([]int64, len(shape))
 	for i, n := range shape {
@@ -64,7 +68,8 @@ func NewGrid(shape, chunk []int64, itemSize int64) (*Grid, error) {
 		}
 	}
 	if g.chunks, ok = product(1, g.counts); !ok {
-		return nil, fmt.Errorf("%w: shape %v in chunks of %v has more than 2^63-1 chunks", ErrInvalid, shape, chunk)
+		return nil, fmt.Errorf("%w: shape %v in chunks of %v has more than 2^63-1 chunks",
+			ErrInvalid, shape, chunk)
 	}
 	g.stride, g.chunkStride = strides(shape, itemSize), strides(chunk, itemSize)
 	g.slabAxis, g.runAxis = slabAxis(chunk), runAxis(shape, chunk)
@@ -73,7 +78,8 @@ func NewGrid(shape, chunk []int64, itemSize int64) (*Grid, error) {
 
 func checkShapes(shape, chunk []int64, itemSize int64) error {
 	if len(shape) != len(chunk) {
-		return fmt.Errorf("%w: shape %v has %d axes, chunk shape %v has %d", ErrInvalid, shape, len(shape), chunk, len(chunk))
+		return fmt.Errorf("%w: shape %v has %d axes, chunk shape %v has %d", ErrInvalid, shape,
+			len(shape), chunk, len(chunk))
 	}
 	if len(shape) > MaxRank {
 		return fmt.Errorf("%w: %d axes, expected at most %d", ErrInvalid, len(shape), MaxRank)
@@ -86,7 +92,8 @@ func checkShapes(shape, chunk []int64, itemSize int64) error {
 			return fmt.Errorf("%w: axis %d has length %d, expected 0 or more", ErrInvalid, i, n)
 		}
 		if chunk[i] < 0 || chunk[i] == 0 && n > 0 {
-			return fmt.Errorf("%w: axis %d has chunk length %d, expected 1 or more", ErrInvalid, i, chunk[i])
+			return fmt.Errorf("%w: axis %d has chunk length %d, expected 1 or more", ErrInvalid, i,
+				chunk[i])
 		}
 	}
 	return nil

@@ -25,12 +25,15 @@ func TestRuns(t *testing.T) {
 	}{
 		{"one axis, across an edge", []int64{10}, []int64{4}, 2, 6, 6, "[{0 6 6 2} {1 0 8 4}]"},
 		{"edge chunk is padded", []int64{10}, []int64{4}, 2, 16, 99, "[{2 0 16 4}]"},
-		{"rows of a 2-d chunk", []int64{4, 4}, []int64{2, 2}, 1, 0, 8, "[{0 0 0 2} {1 0 2 2} {0 2 4 2} {1 2 6 2}]"},
-		{"full inner axes merge", []int64{6, 2, 2}, []int64{2, 2, 2}, 1, 3, 10, "[{0 3 3 5} {1 0 8 5}]"},
+		{"rows of a 2-d chunk", []int64{4, 4}, []int64{2, 2}, 1, 0, 8,
+			"[{0 0 0 2} {1 0 2 2} {0 2 4 2} {1 2 6 2}]"},
+		{"full inner axes merge", []int64{6, 2, 2}, []int64{2, 2, 2}, 1, 3, 10,
+			"[{0 3 3 5} {1 0 8 5}]"},
 		{"rank 0", nil, nil, 8, 2, 99, "[{0 2 2 6}]"},
 		{"nothing", []int64{0, 3}, []int64{1, 3}, 4, 0, 10, "[]"},
 		{"before the start", []int64{4}, []int64{4}, 1, -2, 4, "[{0 0 0 2}]"},
-		{"chunk longer than the array", []int64{2, 3}, []int64{4, 5}, 1, 1, 4, "[{0 1 1 2} {0 5 3 2}]"},
+		{"chunk longer than the array", []int64{2, 3}, []int64{4, 5}, 1, 1, 4,
+			"[{0 1 1 2} {0 5 3 2}]"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,7 +123,8 @@ func checkRuns(t *testing.T, g *Grid, where func(int64) (int64, int64), off, n i
 		for k := int64(0); k < r.Len; k++ {
 			c, in := where((r.Off + k) / g.itemSize)
 			if c != r.Chunk || in*g.itemSize+(r.Off+k)%g.itemSize != r.ChunkOff+k {
-				t.Fatalf("grid %v/%v: byte %d of run %+v is in chunk %d, element %d", g.shape, g.chunk, k, r, c, in)
+				t.Fatalf("grid %v/%v: byte %d of run %+v is in chunk %d, element %d", g.shape,
+					g.chunk, k, r, c, in)
 			}
 		}
 		pos += r.Len
@@ -139,14 +143,16 @@ func checkSlabs(t *testing.T, g *Grid, where func(int64) (int64, int64)) {
 	for s := range g.Slabs() {
 		slab := g.Slab(s)
 		if slab.Off != end || slab.First != chunks {
-			t.Fatalf("grid %v/%v: slab %d is %+v, expected to start at byte %d, chunk %d", g.shape, g.chunk, s, slab, end, chunks)
+			t.Fatalf("grid %v/%v: slab %d is %+v, expected to start at byte %d, chunk %d", g.shape,
+				g.chunk, s, slab, end, chunks)
 		}
 		if g.SlabOf(slab.Off) != s || g.SlabOf(slab.Off+slab.Len-1) != s {
 			t.Fatalf("grid %v/%v: slab %d does not hold its own bytes", g.shape, g.chunk, s)
 		}
 		for c := slab.First; c < slab.End; c++ {
 			if n := g.Box(c).Bytes(); n > g.BytesOf(c) || n == 0 {
-				t.Fatalf("grid %v/%v: %d bytes of chunk %d are in the array, of %d", g.shape, g.chunk, n, c, g.BytesOf(c))
+				t.Fatalf("grid %v/%v: %d bytes of chunk %d are in the array, of %d", g.shape,
+					g.chunk, n, c, g.BytesOf(c))
 			}
 			g.Box(c).each(func(flatOff, chunkOff, n int64) {
 				for k := range n {
@@ -157,11 +163,13 @@ func checkSlabs(t *testing.T, g *Grid, where func(int64) (int64, int64)) {
 		end, chunks = slab.Off+slab.Len, slab.End
 	}
 	if end != g.size || (g.size > 0 && chunks != g.chunks) {
-		t.Fatalf("grid %v/%v: slabs end at byte %d of %d, chunk %d of %d", g.shape, g.chunk, end, g.size, chunks, g.chunks)
+		t.Fatalf("grid %v/%v: slabs end at byte %d of %d, chunk %d of %d", g.shape, g.chunk, end,
+			g.size, chunks, g.chunks)
 	}
 	for i, c := range flat {
 		if want, _ := where(int64(i) / g.itemSize); c != want+1 {
-			t.Fatalf("grid %v/%v: byte %d was scattered from chunk %d, expected %d", g.shape, g.chunk, i, c-1, want)
+			t.Fatalf("grid %v/%v: byte %d was scattered from chunk %d, expected %d", g.shape,
+				g.chunk, i, c-1, want)
 		}
 	}
 }

@@ -34,7 +34,8 @@ func (g *Grid) chunksIn(axis int, first, at, n int64, yield func(int64) bool) bo
 		start, length := g.Extent(axis, c)
 		next := at - at%size + min(start+length, g.shape[axis])*step
 		part := min(end, next) - at
-		if again := end - size - start*step; c == begin && again > 0 { // they end in the chunk in which they begin
+		// they end in the chunk in which they begin
+		if again := end - size - start*step; c == begin && again > 0 {
 			end -= again
 			part += again
 		}
@@ -63,7 +64,8 @@ func (g *Grid) RunsOf(chunk, off, n int64) iter.Seq[Run] {
 func (b *Box) runsIn(axis int, flatOff, chunkOff, lo, hi int64, yield func(Run) bool) bool {
 	if axis == len(b.Rows) {
 		from, to := max(lo, flatOff), min(hi, flatOff+b.RunLen)
-		return from >= to || yield(Run{ChunkOff: chunkOff + from - flatOff, Off: from, Len: to - from})
+		return from >= to ||
+			yield(Run{ChunkOff: chunkOff + from - flatOff, Off: from, Len: to - from})
 	}
 	step := b.Flat[axis]
 	first := max(0, (lo-flatOff)/step) // those before it end before lo

@@ -17,20 +17,25 @@ func checkPart(t *testing.T, g *Grid, off, n int64) {
 	seen := map[int64]bool{}
 	for chunk := range g.ChunksIn(off, max(0, min(n, g.size-off))) {
 		if seen[chunk] {
-			t.Fatalf("grid %v/%v, bytes %d+%d: chunk %d comes twice", g.shape, g.chunk, off, n, chunk)
+			t.Fatalf("grid %v/%v, bytes %d+%d: chunk %d comes twice", g.shape, g.chunk, off, n,
+				chunk)
 		}
 		seen[chunk] = true
 		got := slices.Collect(g.RunsOf(chunk, off, n))
 		if !slices.Equal(got, want[chunk]) || len(got) == 0 {
-			t.Fatalf("grid %v/%v, bytes %d+%d: chunk %d has runs %+v, want %+v", g.shape, g.chunk, off, n, chunk, got, want[chunk])
+			t.Fatalf("grid %v/%v, bytes %d+%d: chunk %d has runs %+v, want %+v", g.shape, g.chunk,
+				off, n, chunk, got, want[chunk])
 		}
 		last := got[len(got)-1]
-		if first, end := g.Hull(chunk, off, n); first != got[0].ChunkOff || end != last.ChunkOff+last.Len {
-			t.Fatalf("grid %v/%v, bytes %d+%d: runs %+v of chunk %d lie in [%d, %d)", g.shape, g.chunk, off, n, got, chunk, first, end)
+		if first, end := g.Hull(chunk, off, n); first != got[0].ChunkOff ||
+			end != last.ChunkOff+last.Len {
+			t.Fatalf("grid %v/%v, bytes %d+%d: runs %+v of chunk %d lie in [%d, %d)", g.shape,
+				g.chunk, off, n, got, chunk, first, end)
 		}
 	}
 	if len(seen) != len(want) {
-		t.Fatalf("grid %v/%v, bytes %d+%d: chunks %v, want %d of them", g.shape, g.chunk, off, n, seen, len(want))
+		t.Fatalf("grid %v/%v, bytes %d+%d: chunks %v, want %d of them", g.shape, g.chunk, off, n,
+			seen, len(want))
 	}
 }
 

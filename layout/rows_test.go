@@ -27,7 +27,8 @@ func TestStreamRows(t *testing.T) {
 		streamRows(got[at:], src[begin:], n, rows, to, from)
 		settle()
 		if !bytes.Equal(got, want) {
-			t.Fatalf("%d rows of %d bytes, %d apart from byte %d on, of rows %d apart: other bytes than copyRows", rows, n, to, at, from)
+			t.Fatalf("%d rows of %d bytes, %d apart from byte %d on, of rows %d apart: other "+
+				"bytes than copyRows", rows, n, to, at, from)
 		}
 	}
 }

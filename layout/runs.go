@@ -15,7 +15,8 @@ type Run struct {
 func (r Run) Parts(most int64) iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		for at := int64(0); at < r.Len; at += most {
-			if !yield(Run{Chunk: r.Chunk, ChunkOff: r.ChunkOff + at, Off: r.Off + at, Len: min(most, r.Len-at)}) {
+			if !yield(Run{Chunk: r.Chunk, ChunkOff: r.ChunkOff + at, Off: r.Off + at,
+				Len: min(most, r.Len-at)}) {
 				return
 			}
 		}

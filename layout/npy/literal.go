@@ -217,7 +217,8 @@ func (p *literalParser) str() (string, error) {
 
 // simpleEscapes are the escapes of one letter.
 var simpleEscapes = map[byte]byte{
-	'\\': '\\', '\'': '\'', '"': '"', 'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v',
+	'\\': '\\', '\'': '\'', '"': '"', 'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r',
+	't': '\t', 'v': '\v',
 }
 
 // escapeDigits are the hexadecimal digits that follow \x, \u and \U.

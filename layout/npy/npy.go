@@ -55,7 +55,8 @@ func dict(descr string, fortran bool, shape []int64) string {
 	if fortran {
 		order = "True"
 	}
-	text := "{'descr': " + descr + ", 'fortran_order': " + order + ", 'shape': " + Tuple(shape) + ", }"
+	text := "{'descr': " + descr + ", 'fortran_order': " + order + ", 'shape': " + Tuple(shape) +
+		", }"
 	if len(shape) == 0 {
 		return text
 	}
@@ -100,7 +101,8 @@ func wrapVersion(version byte, lenSize int, text []byte, limit int64) ([]byte, e
 	padding := align - (before+length)%align
 	length += padding
 	if int64(length) > limit {
-		return nil, fmt.Errorf("npy: header of %d bytes, version %d.0 holds at most %d", length, version, limit)
+		return nil, fmt.Errorf("npy: header of %d bytes, version %d.0 holds at most %d", length,
+			version, limit)
 	}
 	header := append(make([]byte, 0, before+length), Magic...)
 	header = append(header, version, 0)

@@ -59,8 +59,10 @@ func TestHeaderIsNumPys(t *testing.T) {
 		}
 		if c.Fields > 0 {
 			hash := sha256.Sum256(got)
-			if len(got) != c.Length || got[6] != c.Version || hex.EncodeToString(hash[:]) != c.SHA256 {
-				t.Errorf("%d fields: version %d and %d bytes, NumPy has %d and %d", c.Fields, got[6], len(got), c.Version, c.Length)
+			if len(got) != c.Length || got[6] != c.Version ||
+				hex.EncodeToString(hash[:]) != c.SHA256 {
+				t.Errorf("%d fields: version %d and %d bytes, NumPy has %d and %d", c.Fields,
+					got[6], len(got), c.Version, c.Length)
 			}
 			continue
 		}
@@ -81,7 +83,8 @@ func TestParseReadsBack(t *testing.T) {
 			t.Errorf("%.60s: %v", c.Descr, err)
 			continue
 		}
-		if got.Descr != c.Descr || got.Fortran != c.Fortran || !slices.Equal(got.Shape, c.Shape) || got.Len != int64(len(header)) {
+		if got.Descr != c.Descr || got.Fortran != c.Fortran || !slices.Equal(got.Shape, c.Shape) ||
+			got.Len != int64(len(header)) {
 			t.Errorf("%.60s %v: parsed %+v", c.Descr, c.Shape, got)
 		}
 	}
@@ -109,7 +112,8 @@ func TestParseTolerates(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	const rest = "'descr': '<f4', 'fortran_order': False, "
 	for _, header := range []string{
-		"PK\x03\x04", "\x93NUMPX\x01\x00", Magic + "\x00\x00", Magic + "\x04\x00", Magic + "\x01\x01",
+		"PK\x03\x04", "\x93NUMPX\x01\x00", Magic + "\x00\x00", Magic + "\x04\x00",
+		Magic + "\x01\x01",
 		Magic + "\x02\x00\xff\xff\xff\xff",
 		Magic + "\x03\x00\x02\x00\x00\x00\xff\n",
 		v1(""), v1("[]"), v1("{}"), v1("{" + rest), v1("{" + rest + "}"),
@@ -168,7 +172,8 @@ func TestStringEscapes(t *testing.T) {
 	if want := "'\"\\\nA\u00e9\U0001f600"; err != nil || got.Text != want {
 		t.Errorf("%q, %v, want %q", got.Text, err, want)
 	}
-	for _, bad := range []string{`'\x4'`, `'\777'`, `'\N{BULLET}'`, `'\U00110000'`, `'\uD800'`, `'\`, `'`, `'a"`} {
+	for _, bad := range []string{`'\x4'`, `'\777'`, `'\N{BULLET}'`, `'\U00110000'`, `'\uD800'`,
+		`'\`, `'`, `'a"`} {
 		if _, err := ParseLiteral(bad); err == nil {
 			t.Errorf("%s taken", bad)
 		}
@@ -183,7 +188,9 @@ func FuzzParse(f *testing.F) {
 			f.Add(latin)
 		}
 	}
-	f.Add([]byte(v1("{'shape': (2,), 'fortran_order': True, 'descr': [('a', '<f4', (1, 2)), ('', '|V3')]}")))
+	f.Add(
+		[]byte(v1("{'shape': (2,), 'fortran_order': True, 'descr': [('a', '<f4', (1, 2)), ('', " +
+			"'|V3')]}")))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		info, err := Parse(b)
 		if err != nil {
@@ -194,7 +201,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%+v: %v", info, err)
 		}
 		again, err := Parse(header)
-		if err != nil || again.Descr != info.Descr || again.Fortran != info.Fortran || !slices.Equal(again.Shape, info.Shape) {
+		if err != nil || again.Descr != info.Descr || again.Fortran != info.Fortran ||
+			!slices.Equal(again.Shape, info.Shape) {
 			t.Fatalf("%+v reads back as %+v, %v", info, again, err)
 		}
 	})

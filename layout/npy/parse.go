@@ -56,14 +56,16 @@ func Parse(b []byte) (Info, error) {
 func headerText(b []byte) (text string, length int64, err error) {
 	n := min(len(b), len(Magic))
 	if string(b[:n]) != Magic[:n] {
-		return "", 0, fmt.Errorf("%w: not a NumPy file: it starts with %q, expected %q; save it with numpy.save", ErrHeader, b[:min(len(b), shownStart)], Magic)
+		return "", 0, fmt.Errorf("%w: not a NumPy file: it starts with %q, expected %q; save it "+
+			"with numpy.save", ErrHeader, b[:min(len(b), shownStart)], Magic)
 	}
 	if len(b) < len(Magic)+2 {
 		return "", 0, cutOff(int64(len(Magic)+2), b)
 	}
 	major, minor := b[len(Magic)], b[len(Magic)+1]
 	if major < 1 || major > 3 || minor != 0 {
-		return "", 0, fmt.Errorf("%w: expected version 1.0, 2.0 or 3.0, found %d.%d", ErrHeader, major, minor)
+		return "", 0, fmt.Errorf("%w: expected version 1.0, 2.0 or 3.0, found %d.%d", ErrHeader,
+			major, minor)
 	}
 	start, size, err := textBounds(b, major)
 	if err != nil {
@@ -92,13 +94,15 @@ func textBounds(b []byte, major byte) (start, size int64, err error) {
 		size = int64(binary.LittleEndian.Uint32(b[at:]))
 	}
 	if size > maxHeader {
-		return 0, 0, fmt.Errorf("%w: expected at most %d bytes, found a length of %d", ErrHeader, maxHeader, size)
+		return 0, 0, fmt.Errorf("%w: expected at most %d bytes, found a length of %d", ErrHeader,
+			maxHeader, size)
 	}
 	return start, size, nil
 }
 
 func cutOff(need int64, b []byte) error {
-	return fmt.Errorf("npy: expected a header of at least %d bytes, found %d: %w", need, len(b), io.ErrUnexpectedEOF)
+	return fmt.Errorf("npy: expected a header of at least %d bytes, found %d: %w", need, len(b),
+		io.ErrUnexpectedEOF)
 }
 
 func decodeText(b []byte, major byte) (string, error) {
@@ -118,13 +122,15 @@ func infoOf(dict Literal) (Info, error) {
 		return info, fmt.Errorf("expected a dict, found %s", dict.Kind)
 	}
 	if len(dict.Items) != 6 {
-		return info, fmt.Errorf("expected the keys descr, fortran_order and shape, found %d keys", len(dict.Items)/2)
+		return info, fmt.Errorf("expected the keys descr, fortran_order and shape, found %d keys",
+			len(dict.Items)/2)
 	}
 	seen := map[string]bool{}
 	for i := 0; i < len(dict.Items); i += 2 {
 		key := dict.Items[i]
 		if key.Kind != String || seen[key.Text] {
-			return info, fmt.Errorf("expected the keys descr, fortran_order and shape once each, found %s", key.Source)
+			return info, fmt.Errorf("expected the keys descr, fortran_order and shape once each, "+
+				"found %s", key.Source)
 		}
 		seen[key.Text] = true
 		if err := info.set(key.Text, dict.Items[i+1]); err != nil {
@@ -157,7 +163,8 @@ func (info *Info) set(key string, value Literal) (err error) {
 // ShapeOf returns the lengths that a tuple of non-negative integers holds, such as "(2, 3)".
 func ShapeOf(value Literal) ([]int64, error) {
 	if value.Kind != TupleOf || len(value.Items) > maxRank {
-		return nil, fmt.Errorf("shape: expected a tuple of at most %d lengths, found %.80s", maxRank, value.Source)
+		return nil, fmt.Errorf("shape: expected a tuple of at most %d lengths, found %.80s",
+			maxRank, value.Source)
 	}
 	shape := make([]int64, len(value.Items))
 	for i, item := range value.Items {
