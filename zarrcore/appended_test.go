@@ -15,8 +15,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// This file is about an array that another program makes longer, while something that was written to
-// it here is not stored yet.
+// This file is about an array that another program makes longer, while something that was written
+// to it here is not stored yet.
 
 // appendRows lets another program write rows at byte off of the array "a", and store them.
 func appendRows(t *testing.T, d store.Driver, off int64, p []byte) error {
@@ -28,13 +28,15 @@ func appendRows(t *testing.T, d store.Driver, off int64, p []byte) error {
 	return o.Flush(t.Context(), false)
 }
 
-// TestOpenedWhileStored: a program opens an array that another one has made longer in the moment in which this process stores what was written
-// to it. It sees the further rows and what was written here, what was stored of it and what was not, and so do all programs afterwards.
+// TestOpenedWhileStored: a program opens an array that another one has made longer in the moment in
+// which this process stores what was written to it. It sees the further rows and what was written
+// here, what was stored of it and what was not, and so do all programs afterwards.
 func TestOpenedWhileStored(t *testing.T) {
 	for _, codecs := range []string{plainBytes, inShards} {
 		for _, grows := range []bool{false, true} {
 			for _, at := range []string{"a/c/0"} {
-				t.Run(fmt.Sprintf("%d bytes of codecs, grows %v, %s", len(codecs), grows, at), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%d bytes of codecs, grows %v, %s", len(codecs), grows,
+					at), func(t *testing.T) {
 					h, k, d := hooked(t)
 					a := described(t, h, "a", numbers("[4]", "[4]", codecs))
 					mine := []byte{1, 2, 3}
@@ -64,7 +66,8 @@ func TestOpenedWhileStored(t *testing.T) {
 					sameStored(t, d, "a", expect)
 					write(t, a, 3, []byte{7})
 					expect[3] = 7
-					for who, x := range map[string]*zarrcore.Array{"opened meanwhile": b, "opened before": a, "opened now": openArray(t, h, "a")} {
+					for who, x := range map[string]*zarrcore.Array{"opened meanwhile": b,
+						"opened before": a, "opened now": openArray(t, h, "a")} {
 						if got := whole(t, x.Live()); !bytes.Equal(got, expect) {
 							t.Errorf("%s, when more was written: %v, expected %v", who, got, expect)
 						}
@@ -81,7 +84,8 @@ func TestOpenedWhileStored(t *testing.T) {
 // that one of the two was told to be stored is gone: the array is as if the one had done
 // everything before the other. Rows that were cut do not come back when it grows.
 func TestCutWhileOtherAppends(t *testing.T) {
-	for _, c := range []struct{ chunk, codecs string }{{"[4]", plainBytes}, {"[4]", inShards}, {"[32]", plainBytes}, {"[32]", inShards}} {
+	for _, c := range []struct{ chunk, codecs string }{{"[4]", plainBytes}, {"[4]", inShards},
+		{"[32]", plainBytes}, {"[32]", inShards}} {
 		for step, reached := 0, true; reached; step++ {
 			mem, k := memstore.New(), &hook{}
 			h := writable(t, 3, storetest.Faulty(mem, k))
@@ -112,7 +116,8 @@ func TestCutWhileOtherAppends(t *testing.T) {
 			sameStored(t, mem, "a", upTo(6))
 			must(t, a.SetSize(t.Context(), 30))
 			must(t, a.Flush(t.Context(), false))
-			if got := whole(t, openArray(t, reopened(t, mem), "a")); otherErr == nil && !bytes.Equal(got, append(upTo(6), make([]byte, 24)...)) {
+			if got := whole(t, openArray(t, reopened(t, mem), "a")); otherErr == nil &&
+				!bytes.Equal(got, append(upTo(6), make([]byte, 24)...)) {
 				t.Fatalf("%s: grown again: %v", about, got)
 			}
 		}
@@ -143,8 +148,9 @@ func TestRemovedAfterOtherCut(t *testing.T) {
 	}
 }
 
-// TestCutOfAppended: rows are cut that another program has appended since the array was opened here, and before the cut is stored. An array that is
-// opened here meanwhile is that of which rows are cut.
+// TestCutOfAppended: rows are cut that another program has appended since the array was opened
+// here, and before the cut is stored. An array that is opened here meanwhile is that of which rows
+// are cut.
 func TestCutOfAppended(t *testing.T) {
 	h, _, d := hooked(t)
 	a := described(t, h, "a", numbers("[10]", "[4]", plainBytes))
@@ -163,8 +169,9 @@ func TestCutOfAppended(t *testing.T) {
 	sameStored(t, d, "a", append(upTo(7), make([]byte, 13)...))
 }
 
-// TestAppendedRightAfterDocument: another program appends right after this one has stored how many rows there are, before that is read again.
-// What is appended here afterwards is stored all the same.
+// TestAppendedRightAfterDocument: another program appends right after this one has stored how many
+// rows there are, before that is read again. What is appended here afterwards is stored all the
+// same.
 func TestAppendedRightAfterDocument(t *testing.T) {
 	h, k, d := hooked(t)
 	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
@@ -191,18 +198,23 @@ func TestAppendedRightAfterDocument(t *testing.T) {
 	sameStored(t, d, "a", []byte{0, 0, 0, 0, 1, 2, 3, 4})
 }
 
-// TestFortranAppendedByOther: another program makes the array longer before, or while, what was written to it in Fortran order is stored.
-// All elements of both are where they belong, also in chunks that have elements of both, and programs that have it open see them.
+// TestFortranAppendedByOther: another program makes the array longer before, or while, what was
+// written to it in Fortran order is stored. All elements of both are where they belong, also in
+// chunks that have elements of both, and programs that have it open see them.
 func TestFortranAppendedByOther(t *testing.T) {
 	sharded := `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 2], "codecs": [` + inFortran + `],
 		"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`
 	for _, c := range []struct{ name, chunk, codecs string }{
-		{"chunks of two rows", "[2, 2]", inFortran}, {"one chunk with room", "[8, 4]", inFortran}, {"chunks with room", "[3, 3]", inFortran},
+		{"chunks of two rows", "[2, 2]", inFortran}, {"one chunk with room", "[8, 4]", inFortran},
+		{"chunks with room", "[3, 3]", inFortran},
 		{"shards", "[4, 2]", sharded}, {"shards with room", "[8, 4]", sharded},
 	} {
 		for _, whole := range []bool{false, true} {
 			for _, when := range []string{"before", "meanwhile", "opened", "opened meanwhile"} {
-				t.Run(fmt.Sprintf("%s, all written %v, %s", c.name, whole, when), func(t *testing.T) { fortranAppended(t, c.chunk, c.codecs, whole, when) })
+				t.Run(fmt.Sprintf("%s, all written %v, %s", c.name, whole,
+					when), func(t *testing.T) {
+					fortranAppended(t, c.chunk, c.codecs, whole, when)
+				})
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// TestAccessorsAskNoStore: what is called while a lock is held asks no store, also of an array that was moved while nobody seemed to
-// have it open. What reads it finds it where it is.
+// TestAccessorsAskNoStore: what is called while a lock is held asks no store, also of an array that
+// was moved while nobody seemed to have it open. What reads it finds it where it is.
 func TestAccessorsAskNoStore(t *testing.T) {
 	ctx := context.Background()
 	var asked looked
@@ -37,7 +37,8 @@ func TestAccessorsAskNoStore(t *testing.T) {
 	}
 }
 
-// TestMovedIsWritten: an array that was moved while nobody seemed to have it open is resized, written and stored where it is.
+// TestMovedIsWritten: an array that was moved while nobody seemed to have it open is resized,
+// written and stored where it is.
 func TestMovedIsWritten(t *testing.T) {
 	ctx := context.Background()
 	h := open(t, largeArray(t, ".", 3, 3), nil)

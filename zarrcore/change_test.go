@@ -23,12 +23,16 @@ import (
 func TestChangesAreSeen(t *testing.T) {
 	ctx := context.Background()
 	arrays := map[string]fixture{
-		"cached":  {format: 2, shape: []int64{40}, chunk: []int64{10}, separator: ".", compressor: "zstd"},
-		"plain":   {format: 3, shape: []int64{40}, chunk: []int64{10}, separator: "/"},
-		"sharded": {format: 3, shape: []int64{40}, chunk: []int64{10}, inner: []int64{5}, separator: "/", compressor: "gzip"},
-		"bands":   {element: elements[3], format: 3, shape: []int64{300_000}, chunk: []int64{100_000}, separator: "/", checksum: true},
-		"large":   {format: 3, shape: []int64{320_000}, chunk: []int64{64}, separator: "/", compressor: "zstd"},
-		"dotted":  {format: 2, shape: []int64{5000, 70}, chunk: []int64{1, 70}, separator: "."},
+		"cached": {format: 2, shape: []int64{40}, chunk: []int64{10}, separator: ".",
+			compressor: "zstd"},
+		"plain": {format: 3, shape: []int64{40}, chunk: []int64{10}, separator: "/"},
+		"sharded": {format: 3, shape: []int64{40}, chunk: []int64{10}, inner: []int64{5},
+			separator: "/", compressor: "gzip"},
+		"bands": {element: elements[3], format: 3, shape: []int64{300_000},
+			chunk: []int64{100_000}, separator: "/", checksum: true},
+		"large": {format: 3, shape: []int64{320_000}, chunk: []int64{64}, separator: "/",
+			compressor: "zstd"},
+		"dotted": {format: 2, shape: []int64{5000, 70}, chunk: []int64{1, 70}, separator: "."},
 	}
 	between := map[string]func(a *zarrcore.Array){
 		"nothing": func(*zarrcore.Array) {},
@@ -71,8 +75,10 @@ func TestChangesAreSeen(t *testing.T) {
 					if again := openArray(t, h, "a"); again != a {
 						t.Fatalf("%s: another Array, though the metadata is the same", step)
 					}
-					if same := a.Fingerprint() == before; same && step != "unchanged" || small && !same && step == "unchanged" {
-						t.Errorf("%s: fingerprint before %s, after %s", step, before, a.Fingerprint())
+					if same := a.Fingerprint() == before; same && step != "unchanged" || small &&
+						!same && step == "unchanged" {
+						t.Errorf("%s: fingerprint before %s, after %s", step, before,
+							a.Fingerprint())
 					}
 					check(step)
 				}
@@ -105,7 +111,8 @@ func TestReshape(t *testing.T) {
 	for _, n := range []int64{1000, 300_000} {
 		d := group(t)
 		rng := rand.New(rand.NewPCG(1, 2))
-		f := &fixture{element: elements[3], path: "a", format: 3, shape: []int64{n}, chunk: []int64{n / 4}, separator: "/", checksum: true}
+		f := &fixture{element: elements[3], path: "a", format: 3, shape: []int64{n},
+			chunk: []int64{n / 4}, separator: "/", checksum: true}
 		f.write(t, d, rng)
 		h := open(t, d, nil)
 		old := openArray(t, h, "a")
@@ -119,7 +126,8 @@ func TestReshape(t *testing.T) {
 		put(t, d, "a/zarr.json", []byte(f.documents()["zarr.json"]))
 		grown := openArray(t, h, "a")
 		if grown == old || grown.Size() != 4*half || old.Size() != 2*half {
-			t.Errorf("sizes %d and %d, expected %d before and %d after", old.Size(), grown.Size(), 2*half, 4*half)
+			t.Errorf("sizes %d and %d, expected %d before and %d after", old.Size(), grown.Size(),
+				2*half, 4*half)
 		}
 		want := append(bytes.Clone(f.data), bytes.Repeat(f.fill, int(n))...)
 		if !bytes.Equal(readAt(t, grown, 0, 4*half), want) {
@@ -136,7 +144,8 @@ func TestReshape(t *testing.T) {
 func TestListingFails(t *testing.T) {
 	d := group(t)
 	rng := rand.New(rand.NewPCG(1, 2))
-	f := &fixture{path: "a", format: 3, shape: []int64{100}, chunk: []int64{10}, separator: "/", compressor: "zstd"}
+	f := &fixture{path: "a", format: 3, shape: []int64{100}, chunk: []int64{10}, separator: "/",
+		compressor: "zstd"}
 	f.write(t, d, rng)
 	h := open(t, storetest.Faulty(d, storetest.Always(storetest.OpList, fs.ErrPermission)), nil)
 	readAt(t, openArray(t, h, "a"), 0, 100)
@@ -212,7 +221,8 @@ func TestStoreDirectoryReplaced(t *testing.T) {
 // keeps only some of them open; what is in use goes on.
 func TestForgottenArrays(t *testing.T) {
 	d := group(t)
-	doc := `{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|u1", "fill_value": 7, "order": "C", "compressor": null, "filters": null}`
+	doc :=
+		`{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|u1", "fill_value": 7, "order": "C", "compressor": null, "filters": null}`
 	const count = 3000
 	for i := range count {
 		put(t, d, fmt.Sprintf("a%d/.zarray", i), []byte(doc))

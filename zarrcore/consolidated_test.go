@@ -25,22 +25,26 @@ func sortedChildren(t *testing.T, h *zarrcore.Hierarchy, path string) string {
 	return strings.Join(names, ", ")
 }
 
-// TestConsolidated reads stores of zarr-python that cannot be listed: what there is, and its documents, are known by the copies in
-// the root's.
+// TestConsolidated reads stores of zarr-python that cannot be listed: what there is, and its
+// documents, are known by the copies in the root's.
 func TestConsolidated(t *testing.T) {
-	for file, format := range map[string]int{"testdata/consolidated-v2.zip": 2, "testdata/consolidated-v3.zip": 3} {
+	for file, format := range map[string]int{"testdata/consolidated-v2.zip": 2,
+		"testdata/consolidated-v3.zip": 3} {
 		d := memstore.NewUnlistable()
 		unzip(t, d, file)
-		if err := d.Delete(t.Context(), "g/h/zarr.json", store.If{}); err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		if err := d.Delete(t.Context(), "g/h/zarr.json", store.If{}); err != nil &&
+			!errors.Is(err, iofs.ErrNotExist) {
 			t.Fatal(err) // the copy will do
 		}
 		h := open(t, d, nil)
-		for path, want := range map[string]string{"": "a array, g group", "g": "b array, h group", "g/h": "", "a": ""} {
+		for path, want := range map[string]string{"": "a array, g group", "g": "b array, h group",
+			"g/h": "", "a": ""} {
 			if got := sortedChildren(t, h, path); got != want {
 				t.Errorf("%s: %q holds %s, want %s", file, path, got, want)
 			}
 		}
-		if n, err := h.Node(t.Context(), "g/h"); err != nil || n.Kind != zarrcore.GroupNode || n.Format != format {
+		if n, err := h.Node(t.Context(), "g/h"); err != nil || n.Kind != zarrcore.GroupNode ||
+			n.Format != format {
 			t.Errorf("%s: %+v, %v", file, n, err)
 		}
 		if _, err := h.Node(t.Context(), "g/nothing"); !errors.Is(err, iofs.ErrNotExist) {
@@ -55,8 +59,10 @@ func TestConsolidated(t *testing.T) {
 			if got := readAt(t, a, 0, a.Size()); !bytes.Equal(got, want) {
 				t.Errorf("%s: %s differs", file, path)
 			}
-			if start, end, err := a.NextData(t.Context(), 7); start != 7 || end != a.Size() || err != nil {
-				t.Errorf("%s: data from %d to %d, %v; want all to count as data", file, start, end, err)
+			if start, end, err := a.NextData(t.Context(), 7); start != 7 || end != a.Size() ||
+				err != nil {
+				t.Errorf("%s: data from %d to %d, %v; want all to count as data", file, start, end,
+					err)
 			}
 			n, err := h.Node(t.Context(), path)
 			must(t, err)
@@ -64,13 +70,15 @@ func TestConsolidated(t *testing.T) {
 				t.Errorf("%s: bytes stored of objects that cannot be listed: %v", file, err)
 			}
 			if again := openArray(t, h, path); again != a {
-				t.Errorf("%s: %s was opened as another array, though nothing has changed", file, path)
+				t.Errorf("%s: %s was opened as another array, though nothing has changed", file,
+					path)
 			}
 		}
 	}
 }
 
-// TestConsolidatedIgnored holds that the copies are not looked at where the store can list: they may be outdated.
+// TestConsolidatedIgnored holds that the copies are not looked at where the store can list: they
+// may be outdated.
 func TestConsolidatedIgnored(t *testing.T) {
 	d := memstore.New()
 	unzip(t, d, "testdata/consolidated-v2.zip")
@@ -78,19 +86,24 @@ func TestConsolidatedIgnored(t *testing.T) {
 	if err := d.Delete(t.Context(), "a/.zarray", store.If{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := sortedChildren(t, open(t, d, nil), ""), "a directory, g group, new group"; got != want {
+	if got, want := sortedChildren(t, open(t, d, nil), ""),
+		"a directory, g group, new group"; got != want {
 		t.Errorf("the root holds %s, want %s", got, want)
 	}
 }
 
-// TestNoList is about stores that can neither list nor have consolidated metadata: their nodes can be opened by name.
+// TestNoList is about stores that can neither list nor have consolidated metadata: their nodes can
+// be opened by name.
 func TestNoList(t *testing.T) {
 	d := memstore.NewUnlistable()
 	put(t, d, ".zgroup", []byte(`{"zarr_format": 2}`))
-	put(t, d, "a/.zarray", []byte(`{"zarr_format": 2, "shape": [2, 1], "chunks": [2, 1], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null}`))
+	put(t, d, "a/.zarray",
+		[]byte(
+			`{"zarr_format": 2, "shape": [2, 1], "chunks": [2, 1], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null}`))
 	put(t, d, "a/0/0", []byte("xy")) // nested, which only the object itself tells
 	h := open(t, d, nil)
-	if _, err := children(h, ""); !errors.Is(err, store.ErrCannotList) || !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := children(h, ""); !errors.Is(err, store.ErrCannotList) ||
+		!errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("listing: %v", err)
 	}
 	a := openArray(t, h, "a")

@@ -11,7 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
-// Attributes of the conventions that OGC 21-050r1, section 4, describes, in odd but legal spellings that must stay as they are.
+// Attributes of the conventions that OGC 21-050r1, section 4, describes, in odd but legal spellings
+// that must stay as they are.
 const (
 	// 4.1 names of dimensions; 4.2 NetCDF and CF; 4.4.1 CF's grid mapping
 	cfAttributes = `{"_ARRAY_DIMENSIONS": ["time", "lat"],

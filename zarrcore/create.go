@@ -54,7 +54,9 @@ func (h *creation) CreateGroup(ctx context.Context, path string) error {
 // CreateArray creates an array as the recipe of its parent says. What is there
 // already is fs.ErrExist. It is shown in the order of its source, which is Fortran
 // order if fortran is set; see InOrder.
-func (h *creation) CreateArray(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+func (h *creation) CreateArray(
+	ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool,
+) (*Array, error) {
 	h.moving.RLock()
 	defer h.moving.RUnlock()
 	format, err := h.room(ctx, path)
@@ -109,8 +111,8 @@ func (h *creation) createFromDocument(
 	return h.edit.Create(ctx, path, append(docs, others...))
 }
 
-// A Beside is an array that is made beside another one, to take its place. It follows renames of the
-// groups above it.
+// A Beside is an array that is made beside another one, to take its place. It follows renames of
+// the groups above it.
 type Beside struct {
 	h    *changes
 	path string // "" once it is renamed itself, or removed; guarded by besides.mu
@@ -245,7 +247,9 @@ func (h *creation) room(ctx context.Context, path string) (format int, err error
 // and attributes stay, except for the transpose that the order needs. Otherwise it is recreated as
 // the recipe says, with its attributes. All its elements are the fill value then. Objects in the
 // store are replaced by Flush.
-func (h *creation) Overwrite(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+func (h *creation) Overwrite(
+	ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool,
+) (*Array, error) {
 	if !h.Writable() {
 		return nil, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
 	}
@@ -258,7 +262,8 @@ func (h *creation) Overwrite(ctx context.Context, path string, shape []int64, t 
 			err := start(ctx, a, shape)
 			return a.Live(), err
 		}
-	} else if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, ErrNotArray) || errors.Is(err, ErrVlen) {
+	} else if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, ErrNotArray) ||
+		errors.Is(err, ErrVlen) {
 		return nil, err
 	}
 	return h.recreate(ctx, path, shape, t, fortran)
@@ -292,7 +297,9 @@ func start(ctx context.Context, a *Array, shape []int64) error {
 // recreate makes another array in the place of the one at path. It keeps the attributes, and the
 // names of dimensions if it has as many. The codecs and chunks stay too where only the shape or
 // the order is another.
-func (h *creation) recreate(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+func (h *creation) recreate(
+	ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool,
+) (*Array, error) {
 	docs, err := h.edit.Successors(ctx, path, shape, t, fortran)
 	if err != nil {
 		return nil, err
@@ -309,6 +316,8 @@ func (h *creation) Successor(
 
 // replaceArray deletes the objects of the array at path and gives it other documents. Programs
 // that have it open have the new array then.
-func (h *creation) replaceArray(ctx context.Context, path string, docs []meta.Document) (*Array, error) {
+func (h *creation) replaceArray(
+	ctx context.Context, path string, docs []meta.Document,
+) (*Array, error) {
 	return h.arrays.Recreate(ctx, path, func() error { return h.edit.Replace(ctx, path, docs) })
 }

@@ -28,7 +28,9 @@ func (d *countedDriver) Stat(ctx context.Context, key string) (store.Info, error
 	return d.Driver.Stat(ctx, key)
 }
 
-func (d *countedDriver) StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info store.Info)) error {
+func (d *countedDriver) StatAlong(
+	ctx context.Context, dir string, names []string, tell func(dir, name string, info store.Info),
+) error {
 	d.calls.Add(1)
 	return d.Driver.StatAlong(ctx, dir, names, tell)
 }
@@ -58,8 +60,8 @@ func TestDeepTreesTakeFewCalls(t *testing.T) {
 	}
 }
 
-// TestConsolidatedLater: consolidated metadata that another program has written after groups were known to have none go all the same, from all
-// groups above what changes.
+// TestConsolidatedLater: consolidated metadata that another program has written after groups were
+// known to have none go all the same, from all groups above what changes.
 func TestConsolidatedLater(t *testing.T) {
 	dir := t.TempDir()
 	driver, err := dirstore.Open(dir, nil)
@@ -70,7 +72,8 @@ func TestConsolidatedLater(t *testing.T) {
 	must(t, h.CreateGroup(t.Context(), "g/h"))
 	must(t, os.WriteFile(document, []byte(`{"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"kind": "inline", "must_understand": false,
  "metadata": {"g": {"zarr_format": 3, "node_type": "group"}, "g/h": {"zarr_format": 3, "node_type": "group"}}}}`), 0o666))
-	must(t, os.WriteFile(filepath.Join(dir, "g/.zmetadata"), []byte(`{"zarr_consolidated_format": 1, "metadata": {}}`), 0o666))
+	must(t, os.WriteFile(filepath.Join(dir, "g/.zmetadata"),
+		[]byte(`{"zarr_consolidated_format": 1, "metadata": {}}`), 0o666))
 	must(t, h.Remove(t.Context(), "g/h"))
 	if doc, err := os.ReadFile(document); err != nil || strings.Contains(string(doc), "inline") {
 		t.Errorf("the root still has consolidated metadata: %s, %v", doc, err)

@@ -53,7 +53,9 @@ func (h *changes) putChange(ctx context.Context, n *Node, c meta.Change) error {
 // nothing is moved (Zarr v2, "Resizing and appending").
 func (h *changes) reshape(ctx context.Context, n *Node, c meta.Change) error {
 	if IsVlen(n.Meta) {
-		return h.vlens.table.Reshape(ctx, n, c.Shape, func() error { return h.putChange(ctx, n, c) })
+		return h.vlens.table.Reshape(ctx, n, c.Shape, func() error {
+			return h.putChange(ctx, n, c)
+		})
 	}
 	a, err := h.OpenArray(ctx, n.Path)
 	if err != nil {
@@ -68,7 +70,8 @@ func (h *changes) reshape(ctx context.Context, n *Node, c meta.Change) error {
 	}
 	if a.WaitsForRow() {
 		return &meta.Error{Member: "shape", Kind: meta.ErrInvalid, Found: fmt.Sprint(c.Shape),
-			Expected: fmt.Sprintf("no other length than in %v but of axis 0, as chunks end where the array does", a.Meta().Shape)}
+			Expected: fmt.Sprintf("no other length than in %v but of axis 0, as chunks end where "+
+				"the array does", a.Meta().Shape)}
 	}
 	if err := a.Flush(ctx, true); err != nil {
 		return err

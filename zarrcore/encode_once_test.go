@@ -8,11 +8,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// TestRandomWritesEncodeOnce: a program that writes here and there, more than may be dirty in memory, has each chunk encoded once.
+// TestRandomWritesEncodeOnce: a program that writes here and there, more than may be dirty in
+// memory, has each chunk encoded once.
 func TestRandomWritesEncodeOnce(t *testing.T) {
 	const chunks, size, block = 4096, 16 << 10, 4 << 10
 	d := group(t)
-	f := &fixture{element: elements[0], format: 3, shape: []int64{chunks, size}, chunk: []int64{1, size}, separator: "/", compressor: "zstd"}
+	f := &fixture{element: elements[0], format: 3, shape: []int64{chunks, size},
+		chunk: []int64{1, size}, separator: "/", compressor: "zstd"}
 	put(t, d, "a/zarr.json", []byte(f.documents()["zarr.json"]))
 	h := open(t, d, &zarrcore.Options{DirtySize: 1 << 20, ScratchDir: t.TempDir()})
 	a := openArray(t, h, "a")

@@ -51,9 +51,9 @@ func exchangeable(t *testing.T) (*exchanger, *zarrcore.Hierarchy) {
 	return driver, h
 }
 
-// TestOpenedWhileExchanged renames an array onto another one. Where both were exchanged, and the old
-// one is not removed yet, nobody opens the old one by the new one's former name. What is opened by
-// the other name is the one array that is there afterwards.
+// TestOpenedWhileExchanged renames an array onto another one. Where both were exchanged, and the
+// old one is not removed yet, nobody opens the old one by the new one's former name. What is opened
+// by the other name is the one array that is there afterwards.
 func TestOpenedWhileExchanged(t *testing.T) {
 	ctx := t.Context()
 	for _, known := range []bool{false, true} { // whether the arrays were open before
@@ -87,7 +87,8 @@ func TestOpenedWhileExchanged(t *testing.T) {
 	}
 }
 
-// TestReadWhileExchanged: a file that is open never has bytes of the array that its own one replaces.
+// TestReadWhileExchanged: a file that is open never has bytes of the array that its own one
+// replaces.
 func TestReadWhileExchanged(t *testing.T) {
 	ctx := t.Context()
 	driver, _ := exchangeable(t)
@@ -115,8 +116,8 @@ var oneWord = []byte(`{"zarr_format": 3, "node_type": "array", "shape": [1],
 	"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}},
 	"chunk_key_encoding": {"name": "default"}}`)
 
-// TestLinesOpenedWhileExchanged is TestOpenedWhileExchanged and TestReadWhileExchanged for arrays of
-// strings.
+// TestLinesOpenedWhileExchanged is TestOpenedWhileExchanged and TestReadWhileExchanged for arrays
+// of strings.
 func TestLinesOpenedWhileExchanged(t *testing.T) {
 	ctx := t.Context()
 	d, err := dirstore.Open(t.TempDir(), nil)

@@ -18,12 +18,17 @@ import (
 
 // Fixtures for faults: three chunks, of which the middle one is bad.
 var faultFixtures = map[string]fixture{
-	"plain":   {format: 3, shape: []int64{3000}, chunk: []int64{1000}, separator: "/"},
-	"gzip":    {format: 2, shape: []int64{3000}, chunk: []int64{1000}, separator: ".", compressor: "gzip"},
-	"zstd":    {format: 3, shape: []int64{3000}, chunk: []int64{1000}, separator: "/", compressor: "zstd"},
-	"crc32c":  {format: 3, shape: []int64{3000}, chunk: []int64{1000}, separator: "/", checksum: true},
-	"sharded": {format: 3, shape: []int64{3000}, chunk: []int64{1000}, inner: []int64{500}, separator: "/", compressor: "zstd"},
-	"bands":   {element: elements[3], format: 3, shape: []int64{390_000}, chunk: []int64{130_000}, separator: "/", checksum: true},
+	"plain": {format: 3, shape: []int64{3000}, chunk: []int64{1000}, separator: "/"},
+	"gzip": {format: 2, shape: []int64{3000}, chunk: []int64{1000}, separator: ".",
+		compressor: "gzip"},
+	"zstd": {format: 3, shape: []int64{3000}, chunk: []int64{1000}, separator: "/",
+		compressor: "zstd"},
+	"crc32c": {format: 3, shape: []int64{3000}, chunk: []int64{1000}, separator: "/",
+		checksum: true},
+	"sharded": {format: 3, shape: []int64{3000}, chunk: []int64{1000}, inner: []int64{500},
+		separator: "/", compressor: "zstd"},
+	"bands": {element: elements[3], format: 3, shape: []int64{390_000}, chunk: []int64{130_000},
+		separator: "/", checksum: true},
 }
 
 // TestCorruptChunks: a bad chunk is an error that names it, never a fill value,
@@ -73,7 +78,8 @@ func TestCorruptChunks(t *testing.T) {
 func checkChunkError(t *testing.T, err error, key string) {
 	t.Helper()
 	var e *zarrcore.Error
-	if !errors.As(err, &e) || e.Op != "read" || e.Path != "g/a" || e.Key != key || !errors.Is(err, compress.ErrCorrupt) {
+	if !errors.As(err, &e) || e.Op != "read" || e.Path != "g/a" || e.Key != key ||
+		!errors.Is(err, compress.ErrCorrupt) {
 		t.Errorf("got %v, want a zarrcore.Error of g/a, chunk %s, for corrupt data", err, key)
 	}
 }
@@ -100,16 +106,18 @@ func TestStoreErrors(t *testing.T) {
 			f.path = "a"
 			f.write(t, d, rand.New(rand.NewPCG(1, 2)))
 			var broken atomic.Bool
-			h := open(t, storetest.Faulty(d, storetest.InjectorFunc(func(op storetest.Op) storetest.Fault {
-				if broken.Load() && op.Kind == kind && strings.HasPrefix(op.Key, "a/") {
-					return storetest.Fault{Err: syscall.ENETDOWN}
-				}
-				return storetest.Fault{}
-			})), nil)
+			h := open(t,
+				storetest.Faulty(d, storetest.InjectorFunc(func(op storetest.Op) storetest.Fault {
+					if broken.Load() && op.Kind == kind && strings.HasPrefix(op.Key, "a/") {
+						return storetest.Fault{Err: syscall.ENETDOWN}
+					}
+					return storetest.Fault{}
+				})), nil)
 			a := openArray(t, h, "a")
 			r := a.NewReader()
 			broken.Store(true)
-			if _, err := a.ReadAt(context.Background(), make([]byte, 1), 0); !errors.Is(err, syscall.ENETDOWN) {
+			if _, err := a.ReadAt(context.Background(), make([]byte, 1), 0); !errors.Is(err,
+				syscall.ENETDOWN) {
 				t.Errorf("%s: ReadAt: got %v", name, err)
 			}
 			if _, err := read(r, 0, a.Size()); !errors.Is(err, syscall.ENETDOWN) {

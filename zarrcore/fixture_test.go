@@ -66,9 +66,11 @@ type fixture struct {
 	path         string
 	format       int // 2 or 3
 	shape, chunk []int64
-	lengths      [][]int64 // of the objects along each axis, where they differ (v3); nil: all as chunk
-	bounded      bool      // zarrs.regular_bounded: objects of the lengths of chunk, cut at the array's end (v3)
-	inner        []int64   // chunks of shards; nil: not sharded (v3)
+	// of the objects along each axis, where they differ (v3); nil: all as chunk
+	lengths [][]int64
+	// zarrs.regular_bounded: objects of the lengths of chunk, cut at the array's end (v3)
+	bounded      bool
+	inner        []int64 // chunks of shards; nil: not sharded (v3)
 	separator    string
 	fortran      bool
 	compressor   string // "", "gzip" or "zstd"
@@ -79,8 +81,10 @@ type fixture struct {
 }
 
 func (f *fixture) String() string {
-	return fmt.Sprintf("v%d %s %v in %s, chunks of shards %v, separator %s, fortran %v, %q, checksum %v, index at start %v",
-		f.format, f.v2, f.shape, f.grid(), f.inner, f.separator, f.fortran, f.compressor, f.checksum, f.indexAtStart)
+	return fmt.Sprintf("v%d %s %v in %s, chunks of shards %v, separator %s, fortran %v, %q, "+
+		"checksum %v, index at start %v",
+		f.format, f.v2, f.shape, f.grid(), f.inner, f.separator, f.fortran, f.compressor,
+		f.checksum, f.indexAtStart)
 }
 
 func (f *fixture) bytes() int64 { return volume(f.shape) * f.size }
@@ -139,13 +143,17 @@ func (f *fixture) start(axis int, c int64) int64 {
 func (f *fixture) grid() string {
 	switch {
 	case f.bounded:
-		return fmt.Sprintf(`{"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": %s}}`, list(f.chunk))
+		return fmt.Sprintf(
+			`{"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": %s}}`,
+			list(f.chunk))
 	case f.lengths != nil:
 		var axes []string
 		for _, lengths := range f.lengths {
 			axes = append(axes, list(lengths))
 		}
-		return fmt.Sprintf(`{"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [%s]}}`, strings.Join(axes, ", "))
+		return fmt.Sprintf(
+			`{"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [%s]}}`,
+			strings.Join(axes, ", "))
 	}
 	return fmt.Sprintf(`{"name": "regular", "configuration": {"chunk_shape": %s}}`, list(f.chunk))
 }
@@ -236,13 +244,17 @@ func (f *fixture) each(origin, block []int64, do func(inBlock, inArray, n int64)
 
 // erase gives a block the fill value.
 func (f *fixture) erase(origin, block []int64) {
-	f.each(origin, block, func(_, to, n int64) { copy(f.data[to*f.size:], bytes.Repeat(f.fill, int(n))) })
+	f.each(origin, block, func(_, to, n int64) {
+		copy(f.data[to*f.size:], bytes.Repeat(f.fill, int(n)))
+	})
 }
 
 // gather returns a block's bytes as they are stored, with rubbish as padding.
 func (f *fixture) gather(origin, block []int64) []byte {
 	b := bytes.Repeat([]byte{0xee}, int(volume(block)*f.size))
-	f.each(origin, block, func(to, from, n int64) { copy(b[to*f.size:], f.data[from*f.size:(from+n)*f.size]) })
+	f.each(origin, block, func(to, from, n int64) {
+		copy(b[to*f.size:], f.data[from*f.size:(from+n)*f.size])
+	})
 	if !f.fortran {
 		return b
 	}
@@ -331,7 +343,8 @@ func (f *fixture) codecs() string {
 		for i := range order {
 			order[i] = int64(len(order) - 1 - i)
 		}
-		all = append(all, fmt.Sprintf(`{"name": "transpose", "configuration": {"order": %s}}`, list(order)))
+		all = append(all, fmt.Sprintf(`{"name": "transpose", "configuration": {"order": %s}}`,
+			list(order)))
 	}
 	all = append(all, fmt.Sprintf(`{"name": "bytes", "configuration": {"endian": %q}}`, f.endian))
 	switch f.compressor {

@@ -14,15 +14,20 @@ import (
 // written and not stored yet, whatever part of the chunks memory holds.
 func TestNarrowChunks(t *testing.T) {
 	for name, f := range map[string]*fixture{
-		"whole chunks": {element: elements[1], path: "a", format: 3, shape: []int64{100, 300}, chunk: []int64{40, 1}, separator: "/", compressor: "gzip", missing: 0.2},
-		"shards":       {element: elements[1], path: "a", format: 3, shape: []int64{100, 300}, chunk: []int64{100, 300}, inner: []int64{50, 1}, separator: "/", compressor: "gzip", missing: 0.2},
-		"as they are":  {element: elements[1], path: "a", format: 2, shape: []int64{100, 300}, chunk: []int64{40, 1}, separator: ".", missing: 0.2},
+		"whole chunks": {element: elements[1], path: "a", format: 3, shape: []int64{100, 300},
+			chunk: []int64{40, 1}, separator: "/", compressor: "gzip", missing: 0.2},
+		"shards": {element: elements[1], path: "a", format: 3, shape: []int64{100, 300},
+			chunk: []int64{100, 300}, inner: []int64{50, 1}, separator: "/", compressor: "gzip",
+			missing: 0.2},
+		"as they are": {element: elements[1], path: "a", format: 2, shape: []int64{100, 300},
+			chunk: []int64{40, 1}, separator: ".", missing: 0.2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2))
 			d := group(t)
 			f.write(t, d, random)
-			a := openArray(t, open(t, d, &zarrcore.Options{CacheSize: 64 << 10, ScratchSize: -1}), "a")
+			a := openArray(t, open(t, d, &zarrcore.Options{CacheSize: 64 << 10, ScratchSize: -1}),
+				"a")
 			size := int64(len(f.data))
 			check := func(what string) {
 				t.Helper()
@@ -78,15 +83,18 @@ func BenchmarkRandomReads(b *testing.B) {
 		{"1 MiB of columns", []int64{1024, 4096}, []int64{1024, 1}, 1 << 20},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			f := &fixture{path: "a", format: 3, shape: c.shape, chunk: c.chunk, separator: "/", compressor: "zstd"}
+			f := &fixture{path: "a", format: 3, shape: c.shape, chunk: c.chunk, separator: "/",
+				compressor: "zstd"}
 			d := group(b)
 			f.write(b, d, rand.New(rand.NewPCG(1, 2)))
-			a := openArray(b, open(b, d, &zarrcore.Options{CacheSize: 256 << 20, ScratchSize: -1}), "a")
+			a := openArray(b, open(b, d, &zarrcore.Options{CacheSize: 256 << 20, ScratchSize: -1}),
+				"a")
 			random, buf := rand.New(rand.NewPCG(3, 4)), make([]byte, c.n)
 			b.SetBytes(c.n)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := a.ReadAt(context.Background(), buf, random.Int64N(a.Size()-c.n)); err != nil {
+				if _, err := a.ReadAt(context.Background(), buf,
+					random.Int64N(a.Size()-c.n)); err != nil {
 					b.Fatal(err)
 				}
 			}

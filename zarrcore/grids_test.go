@@ -17,8 +17,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
-// TestZarrs reads the grids and key encodings that zarrs alone can write. testdata/zarrs-fixtures made the arrays, whose elements
-// are 0, 1, 2 and so on.
+// TestZarrs reads the grids and key encodings that zarrs alone can write. testdata/zarrs-fixtures
+// made the arrays, whose elements are 0, 1, 2 and so on.
 func TestZarrs(t *testing.T) {
 	d := memstore.New()
 	unzip(t, d, "testdata/zarrs.zip")
@@ -74,13 +74,15 @@ func unzip(t *testing.T, d store.Writer, file string) {
 	}
 }
 
-// TestShardsOfDifferentShapes holds that an array is refused as a whole if the chunks of its shards do not divide one of them.
+// TestShardsOfDifferentShapes holds that an array is refused as a whole if the chunks of its shards
+// do not divide one of them.
 func TestShardsOfDifferentShapes(t *testing.T) {
 	for _, c := range []struct {
 		lengths string
 		good    bool
 	}{
-		{"[4, 2, 6]", true}, {"[[2, 6]]", true}, {"[12, 3]", true}, // what lies behind the end does not matter
+		// what lies behind the end does not matter
+		{"[4, 2, 6]", true}, {"[[2, 6]]", true}, {"[12, 3]", true},
 		{"[6, 3, 3]", false}, {"[4, 3, 5]", false}, {"[3, 9]", false},
 	} {
 		d := group(t)
@@ -130,7 +132,8 @@ func TestZarrsIsWritten(t *testing.T) {
 	}
 }
 
-// gridDocument is the document of an array of bytes in a grid, uncompressed, or in shards with chunks of the given shape.
+// gridDocument is the document of an array of bytes in a grid, uncompressed, or in shards with
+// chunks of the given shape.
 func gridDocument(shape, grid, inner string) []byte {
 	codecs := `{"name": "bytes"}`
 	if inner != "" {
@@ -145,7 +148,8 @@ func gridDocument(shape, grid, inner string) []byte {
 // to, and objects keep their lengths. Where chunks end with the array, those at its end are stored
 // again.
 func TestGridsAreResized(t *testing.T) {
-	rectilinear := `{"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [%s, [2, 3]]}}`
+	rectilinear :=
+		`{"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [%s, [2, 3]]}}`
 	bounded := `{"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [4, 3]}}`
 	for _, c := range []struct {
 		name, grid, inner string
@@ -154,19 +158,26 @@ func TestGridsAreResized(t *testing.T) {
 		objects           string // the bytes of those along the left edge then
 	}{
 		{"cut", fmt.Sprintf(rectilinear, "[4, 1, 5]"), "", 3, nil, "[8]"},
-		{"grown within the lengths", fmt.Sprintf(rectilinear, "[4, 1, 5, 2]"), "", 12, nil, "[8 2 10 4]"},
-		{"grown beyond them", fmt.Sprintf(rectilinear, "[4, 1, 5, 2]"), "", 13, zarrcore.ErrFixedSize, "[8 2 10]"},
+		{"grown within the lengths", fmt.Sprintf(rectilinear, "[4, 1, 5, 2]"), "", 12, nil,
+			"[8 2 10 4]"},
+		{"grown beyond them", fmt.Sprintf(rectilinear, "[4, 1, 5, 2]"), "", 13,
+			zarrcore.ErrFixedSize, "[8 2 10]"},
 		{"one length for all", fmt.Sprintf(rectilinear, "4"), "", 13, nil, "[8 8 8 8]"},
 		{"bounded, cut", bounded, "", 7, nil, "[12 9]"},
 		{"bounded, cut at a chunk's end", bounded, "", 4, nil, "[12]"},
 		{"bounded, grown", bounded, "", 7 + 8, nil, "[12 12 12 9]"},
-		{"shards of one length", `{"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [4, 5]}}`, "[1, 1]", 7, nil, "[340 255]"},
-		{"shards that no chunks divide", `{"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [4, 5]}}`, "[2, 1]", 7, iofs.ErrInvalid, "[180 180 90]"},
+		{"shards of one length",
+			`{"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [4, 5]}}`, "[1, 1]",
+			7, nil, "[340 255]"},
+		{"shards that no chunks divide",
+			`{"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [4, 5]}}`, "[2, 1]",
+			7, iofs.ErrInvalid, "[180 180 90]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := group(t)
 			h := open(t, d, nil)
-			if err := h.CreateFromDocument(t.Context(), "a", gridDocument("[10, 5]", c.grid, c.inner)); err != nil {
+			if err := h.CreateFromDocument(t.Context(), "a",
+				gridDocument("[10, 5]", c.grid, c.inner)); err != nil {
 				t.Fatal(err)
 			}
 			a := openArray(t, h, "a")
@@ -195,7 +206,8 @@ func TestGridsAreResized(t *testing.T) {
 				t.Errorf("objects of %s bytes, expected %s", got, c.objects)
 			}
 			b := openArray(t, open(t, d, nil), "a")
-			if got := readAt(t, b, 0, b.Size()); !bytes.Equal(got, bytes.Repeat([]byte{1}, int(rows*5))) {
+			if got := readAt(t, b, 0, b.Size()); !bytes.Equal(got,
+				bytes.Repeat([]byte{1}, int(rows*5))) {
 				t.Errorf("%d rows expected, found %v", rows, got)
 			}
 		})
@@ -222,10 +234,12 @@ func TestBoundedKeepsOtherAxes(t *testing.T) {
 	d := group(t)
 	h := open(t, d, nil)
 	grid := `{"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [4, 3]}}`
-	if err := h.CreateFromDocument(t.Context(), "a", gridDocument("[10, 5]", grid, "")); err != nil {
+	if err := h.CreateFromDocument(t.Context(), "a",
+		gridDocument("[10, 5]", grid, "")); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.SetDocument(t.Context(), "a", gridDocument("[10, 6]", grid, "")); !errors.Is(err, meta.ErrInvalid) {
+	if err := h.SetDocument(t.Context(), "a", gridDocument("[10, 6]", grid, "")); !errors.Is(err,
+		meta.ErrInvalid) {
 		t.Errorf("%v, expected ErrInvalid", err)
 	}
 	if got := fmt.Sprint(openArray(t, h, "a").Meta().Shape); got != "[10 5]" {
@@ -239,12 +253,15 @@ func TestBoundedKeepsOtherAxes(t *testing.T) {
 	}
 }
 
-// TestOverwriteBeyondGrid: an array that becomes longer than its grid's lengths, by a .npy that is written over it, gets another grid.
+// TestOverwriteBeyondGrid: an array that becomes longer than its grid's lengths, by a .npy that is
+// written over it, gets another grid.
 func TestOverwriteBeyondGrid(t *testing.T) {
 	d := group(t)
 	h := open(t, d, nil)
-	grid := `{"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[4, 6], 3]}}`
-	if err := h.CreateFromDocument(t.Context(), "a", gridDocument("[10, 5]", grid, "")); err != nil {
+	grid :=
+		`{"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[4, 6], 3]}}`
+	if err := h.CreateFromDocument(t.Context(), "a",
+		gridDocument("[10, 5]", grid, "")); err != nil {
 		t.Fatal(err)
 	}
 	typ := openArray(t, h, "a").Meta().Type
@@ -263,8 +280,10 @@ func TestOverwriteBeyondGrid(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := openArray(t, open(t, d, nil), "a")
-		if fmt.Sprint(b.Meta().Shape) != fmt.Sprint(c.shape) || b.Meta().Regular() == c.same || readAt(t, b, b.Size()-1, 1)[0] != 5 {
-			t.Errorf("shape %v, expected %v; in the same grid: %v, expected %v", b.Meta().Shape, c.shape, !b.Meta().Regular(), c.same)
+		if fmt.Sprint(b.Meta().Shape) != fmt.Sprint(c.shape) || b.Meta().Regular() == c.same ||
+			readAt(t, b, b.Size()-1, 1)[0] != 5 {
+			t.Errorf("shape %v, expected %v; in the same grid: %v, expected %v", b.Meta().Shape,
+				c.shape, !b.Meta().Regular(), c.same)
 		}
 	}
 }

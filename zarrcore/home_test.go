@@ -18,11 +18,14 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// This file is about other programs that rename or remove an array, or a group above it, in the moment in which it is stored.
+// This file is about other programs that rename or remove an array, or a group above it, in the
+// moment in which it is stored.
 
 // overturned is a hierarchy in memory with the array g/a, and the store as another program has it.
 // Each of the four chunks of the array is partly dirty.
-func overturned(t *testing.T) (h *zarrcore.Hierarchy, k *hook, other *store.Store, a *zarrcore.Array) {
+func overturned(
+	t *testing.T,
+) (h *zarrcore.Hierarchy, k *hook, other *store.Store, a *zarrcore.Array) {
 	t.Helper()
 	k = &hook{}
 	d := memstore.New()
@@ -38,13 +41,16 @@ func overturned(t *testing.T) (h *zarrcore.Hierarchy, k *hook, other *store.Stor
 // writtenThere is what overturned writes.
 var writtenThere = bytes.Repeat([]byte{1, 2, 3, 0}, 4)
 
-// TestStoredWhereTheArrayIs: an array that is renamed while it is stored takes all of it along. Nothing is made again under its old name,
-// and an array that has that name by then is left alone.
+// TestStoredWhereTheArrayIs: an array that is renamed while it is stored takes all of it along.
+// Nothing is made again under its old name, and an array that has that name by then is left alone.
 func TestStoredWhereTheArrayIs(t *testing.T) {
-	for _, kind := range []storetest.OpKind{storetest.OpOpen, storetest.OpStage, storetest.OpSync, storetest.OpCommit} {
+	for _, kind := range []storetest.OpKind{storetest.OpOpen, storetest.OpStage, storetest.OpSync,
+		storetest.OpCommit} {
 		for _, rename := range [][2]string{{"g/a", "g/b"}, {"g", "h"}} {
 			h, k, other, a := overturned(t)
-			k.once(kind, "g/a/c/2", func() error { return other.Rename(t.Context(), rename[0], rename[1]) })
+			k.once(kind, "g/a/c/2", func() error {
+				return other.Rename(t.Context(), rename[0], rename[1])
+			})
 			must(t, a.Flush(t.Context(), true))
 			if _, err := other.Stat(t.Context(), rename[0]); !errors.Is(err, iofs.ErrNotExist) {
 				t.Errorf("renamed at operation %d: %q is there again: %v", kind, rename[0], err)
@@ -61,9 +67,12 @@ func TestStoredWhereTheArrayIs(t *testing.T) {
 func TestRowsStoredWhereTheArrayIs(t *testing.T) {
 	h, k, other, a := overturned(t)
 	write(t, a, 16, []byte{4, 5, 6})
-	k.once(storetest.OpCommit, "g/a/c/2", func() error { return other.Rename(t.Context(), "g/a", "g/b") })
+	k.once(storetest.OpCommit, "g/a/c/2", func() error {
+		return other.Rename(t.Context(), "g/a", "g/b")
+	})
 	must(t, a.Flush(t.Context(), true))
-	if got := whole(t, openArray(t, h, "g/b")); !bytes.Equal(got, append(bytes.Clone(writtenThere), 4, 5, 6)) {
+	if got := whole(t, openArray(t, h, "g/b")); !bytes.Equal(got,
+		append(bytes.Clone(writtenThere), 4, 5, 6)) {
 		t.Errorf("%v", got)
 	}
 	if _, err := other.Stat(t.Context(), "g/a"); !errors.Is(err, iofs.ErrNotExist) {
@@ -71,13 +80,17 @@ func TestRowsStoredWhereTheArrayIs(t *testing.T) {
 	}
 }
 
-// TestRemovedWhileStored: an array that is removed while it is stored is not there again, not even its chunks, and each byte that was
-// written is kept.
+// TestRemovedWhileStored: an array that is removed while it is stored is not there again, not even
+// its chunks, and each byte that was written is kept.
 func TestRemovedWhileStored(t *testing.T) {
 	removals := map[string]func(other *store.Store) error{
-		"all":          func(other *store.Store) error { return other.RemoveAll(t.Context(), "g/a") },
-		"its document": func(other *store.Store) error { return other.Delete(t.Context(), "g/a/zarr.json", store.If{}) },
-		"its group":    func(other *store.Store) error { return other.RemoveAll(t.Context(), "g") },
+		"all": func(other *store.Store) error {
+			return other.RemoveAll(t.Context(), "g/a")
+		},
+		"its document": func(other *store.Store) error {
+			return other.Delete(t.Context(), "g/a/zarr.json", store.If{})
+		},
+		"its group": func(other *store.Store) error { return other.RemoveAll(t.Context(), "g") },
 	}
 	for name, remove := range removals {
 		for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpCommit} {
@@ -85,26 +98,30 @@ func TestRemovedWhileStored(t *testing.T) {
 			k.once(kind, "g/a/c/2", func() error { return remove(other) })
 			want(t, a.Flush(t.Context(), true), store.ErrConflict)
 			if _, err := other.Stat(t.Context(), "g/a"); !errors.Is(err, iofs.ErrNotExist) {
-				t.Errorf("%s removed at operation %d: something is there again: %v", name, kind, err)
+				t.Errorf("%s removed at operation %d: something is there again: %v", name, kind,
+					err)
 			}
 			files, err := h.Rescue(t.TempDir())
 			must(t, err)
 			got, err := os.ReadFile(files[0])
 			must(t, err)
 			if !bytes.Equal(got, writtenThere) {
-				t.Errorf("%s removed at operation %d: kept is %v, expected %v", name, kind, got, writtenThere)
+				t.Errorf("%s removed at operation %d: kept is %v, expected %v", name, kind, got,
+					writtenThere)
 			}
 		}
 	}
 }
 
-// TestCreatedInRenamedGroup: what is created in a group that is renamed, or removed, at that moment makes no group of that name again.
+// TestCreatedInRenamedGroup: what is created in a group that is renamed, or removed, at that moment
+// makes no group of that name again.
 func TestCreatedInRenamedGroup(t *testing.T) {
 	for name, change := range map[string]func(other *store.Store) error{
 		"renamed": func(other *store.Store) error { return other.Rename(t.Context(), "g", "h") },
 		"removed": func(other *store.Store) error { return other.RemoveAll(t.Context(), "g") },
 	} {
-		for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync, storetest.OpCommit} {
+		for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync,
+			storetest.OpCommit} {
 			h, k, other, _ := overturned(t)
 			k.once(kind, "g/new/zarr.json", func() error { return change(other) })
 			_, err := h.CreateArray(t.Context(), "g/new", []int64{4}, descr(t, "'<i4'"), false)
@@ -116,10 +133,12 @@ func TestCreatedInRenamedGroup(t *testing.T) {
 	}
 }
 
-// TestFailedCreateLeavesNothing: where a node cannot be stored nothing of it is there, and it can be created again.
+// TestFailedCreateLeavesNothing: where a node cannot be stored nothing of it is there, and it can
+// be created again.
 func TestFailedCreateLeavesNothing(t *testing.T) {
 	for _, format := range []int{2, 3} {
-		for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync, storetest.OpCommit} {
+		for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync,
+			storetest.OpCommit} {
 			k := &hook{}
 			h := writable(t, format, storetest.Faulty(memstore.New(), k))
 			name := map[int]string{2: ".zarray", 3: "zarr.json"}[format]
@@ -137,7 +156,8 @@ func TestFailedCreateLeavesNothing(t *testing.T) {
 
 var errFull = errors.New("no room")
 
-// TestEmptyFolderBecomesArray: a directory that holds nothing, as a program leaves that was killed, does not stand against a new array.
+// TestEmptyFolderBecomesArray: a directory that holds nothing, as a program leaves that was killed,
+// does not stand against a new array.
 func TestEmptyFolderBecomesArray(t *testing.T) {
 	dir := t.TempDir()
 	d, err := dirstore.Open(dir, nil)

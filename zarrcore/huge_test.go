@@ -37,7 +37,8 @@ func TestExabyte(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			d := group(t)
-			f := &fixture{element: nothing, format: 3, shape: tt.shape, chunk: tt.chunk, separator: "/", compressor: "zstd"}
+			f := &fixture{element: nothing, format: 3, shape: tt.shape, chunk: tt.chunk,
+				separator: "/", compressor: "zstd"}
 			put(t, d, "a/zarr.json", []byte(f.documents()["zarr.json"]))
 			h := open(t, d, &zarrcore.Options{ScratchDir: t.TempDir()})
 			a := openArray(t, h, "a")
@@ -50,14 +51,16 @@ func TestExabyte(t *testing.T) {
 			for _, begin := range []int64{0, 1<<59 - 1<<10} {
 				r := a.NewReader()
 				for off := begin; off < begin+32*tt.step; off += tt.step {
-					if got, err := read(r, off, tt.step); err != nil || !bytes.Equal(got, sequence) {
+					if got, err := read(r, off, tt.step); err != nil ||
+						!bytes.Equal(got, sequence) {
 						t.Fatalf("at %d: %d bytes that differ, or %v", off, len(got), err)
 					}
 				}
 				r.Close()
 			}
 			if s := h.Status(); s.MemoryPeak > 16<<20 || s.ScratchUsed > 0 {
-				t.Errorf("%d bytes of memory were in use, %d of scratch are", s.MemoryPeak, s.ScratchUsed)
+				t.Errorf("%d bytes of memory were in use, %d of scratch are", s.MemoryPeak,
+					s.ScratchUsed)
 			}
 			start, end, err := a.NextData(context.Background(), 1<<59)
 			if start != a.Size() || end != a.Size() || err != nil {
@@ -81,11 +84,13 @@ func TestFillValues(t *testing.T) {
 		{"does not divide the page", 120_000, 60_000, elements[4]},
 		{"element larger than the page", 5, 2, element{v2: "|V300001", size: 300_001,
 			fillV2: `"` + base64.StdEncoding.EncodeToString(large) + `"`, fill: large}},
-		{"zero element larger than the page", 5, 2, element{v2: "|V300001", size: 300_001, fillV2: "null", fill: make([]byte, 300_001)}},
+		{"zero element larger than the page", 5, 2,
+			element{v2: "|V300001", size: 300_001, fillV2: "null", fill: make([]byte, 300_001)}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := &fixture{element: tt.element, format: 2, shape: []int64{tt.shape}, chunk: []int64{tt.chunk}, separator: ".", compressor: "zstd", missing: 1, path: "a"}
+			f := &fixture{element: tt.element, format: 2, shape: []int64{tt.shape},
+				chunk: []int64{tt.chunk}, separator: ".", compressor: "zstd", missing: 1, path: "a"}
 			d := group(t)
 			rng := rand.New(rand.NewPCG(1, 2))
 			f.write(t, d, rng)
@@ -128,7 +133,8 @@ func TestEmpty(t *testing.T) {
 			t.Errorf("%s: Read returns %d bytes, %v", dtype, len(got), err)
 		}
 		r.Close()
-		if start, end, err := a.NextData(context.Background(), 0); start != 0 || end != 0 || err != nil {
+		if start, end, err := a.NextData(context.Background(), 0); start != 0 || end != 0 ||
+			err != nil {
 			t.Errorf("%s: data from %d to %d, %v", dtype, start, end, err)
 		}
 	}
@@ -138,7 +144,8 @@ func TestEmpty(t *testing.T) {
 // budget keeps only a few of them at a time.
 func TestMemoryBudget(t *testing.T) {
 	const budget = 256 << 10
-	f := &fixture{path: "a", format: 3, shape: []int64{256, 4096}, chunk: []int64{256, 64}, separator: "/", compressor: "gzip"}
+	f := &fixture{path: "a", format: 3, shape: []int64{256, 4096}, chunk: []int64{256, 64},
+		separator: "/", compressor: "gzip"}
 	d := group(t)
 	f.write(t, d, rand.New(rand.NewPCG(1, 2))) // 64 chunks of 16 KiB in each row
 	h := open(t, d, &zarrcore.Options{CacheSize: budget, ScratchSize: -1})
@@ -146,7 +153,8 @@ func TestMemoryBudget(t *testing.T) {
 		t.Error("wrong bytes")
 	}
 	if s := h.Status(); s.MemoryPeak > budget+64<<10 || s.ChunksDecoded != 64 {
-		t.Errorf("%d bytes were in use, budget %d; %d chunks decoded, expected 64 once", s.MemoryPeak, budget, s.ChunksDecoded)
+		t.Errorf("%d bytes were in use, budget %d; %d chunks decoded, expected 64 once",
+			s.MemoryPeak, budget, s.ChunksDecoded)
 	}
 }
 
@@ -154,7 +162,8 @@ func TestMemoryBudget(t *testing.T) {
 // while. They do not take eight times the budget together.
 func TestMemoryOfManyReads(t *testing.T) {
 	const budget, n = 256 << 10, 150 // bytes of a read, in 3 or 4 chunks
-	f := &fixture{path: "a", format: 3, shape: []int64{256, 4096}, chunk: []int64{256, 64}, separator: "/", compressor: "gzip"}
+	f := &fixture{path: "a", format: 3, shape: []int64{256, 4096}, chunk: []int64{256, 64},
+		separator: "/", compressor: "gzip"}
 	d := group(t)
 	f.write(t, d, rand.New(rand.NewPCG(1, 2)))
 	h := open(t, d, &zarrcore.Options{CacheSize: budget, ScratchSize: -1})
@@ -182,7 +191,8 @@ func TestMemoryOfManyReads(t *testing.T) {
 	}
 	readers.Wait()
 	if s := h.Status(); s.MemoryPeak > 2*budget {
-		t.Errorf("%d bytes were in use, expected at most twice the budget of %d", s.MemoryPeak, budget)
+		t.Errorf("%d bytes were in use, expected at most twice the budget of %d", s.MemoryPeak,
+			budget)
 	}
 }
 
@@ -191,7 +201,8 @@ func TestMemoryOfManyReads(t *testing.T) {
 // is there in the end.
 func TestMemoryOfOneWrite(t *testing.T) {
 	const columns = 1 << 16
-	f := &fixture{path: "a", format: 3, shape: []int64{2, columns}, chunk: []int64{2, columns}, inner: []int64{2, 1}, separator: "/", missing: 1}
+	f := &fixture{path: "a", format: 3, shape: []int64{2, columns}, chunk: []int64{2, columns},
+		inner: []int64{2, 1}, separator: "/", missing: 1}
 	d := group(t)
 	f.write(t, d, rand.New(rand.NewPCG(1, 2)))
 	h := open(t, d, &zarrcore.Options{DirtySize: 1 << 20, ScratchSize: -1})
@@ -217,11 +228,13 @@ func TestMemoryOfOneWrite(t *testing.T) {
 // TestScratchUnusable: where bands have only a scratch folder that cannot be used, arrays are read
 // chunk by chunk. The log says so once.
 func TestScratchUnusable(t *testing.T) {
-	f := &fixture{path: "a", format: 3, shape: []int64{8, 1 << 19}, chunk: []int64{8, 1 << 16}, separator: "/", checksum: true}
+	f := &fixture{path: "a", format: 3, shape: []int64{8, 1 << 19}, chunk: []int64{8, 1 << 16},
+		separator: "/", checksum: true}
 	d := group(t)
 	f.write(t, d, rand.New(rand.NewPCG(1, 2)))
 	var log bytes.Buffer
-	h := open(t, d, &zarrcore.Options{CacheSize: 1 << 20, ScratchDir: "/nonexistent", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	h := open(t, d, &zarrcore.Options{CacheSize: 1 << 20, ScratchDir: "/nonexistent",
+		Log: slog.New(slog.NewTextHandler(&log, nil))})
 	r := openArray(t, h, "a").NewReader()
 	defer r.Close()
 	for off := int64(0); off < 1<<20; off += 1 << 17 {
@@ -229,7 +242,8 @@ func TestScratchUnusable(t *testing.T) {
 			t.Fatalf("at %d: %d bytes that differ, or %v", off, len(got), err)
 		}
 	}
-	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "/nonexistent") {
+	if lines := strings.Count(log.String(), "\n"); lines != 1 ||
+		!strings.Contains(log.String(), "/nonexistent") {
 		t.Errorf("the log says %s", log.String())
 	}
 }

@@ -20,7 +20,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// This file is about things that happen at the same time, and things that fail half-way: each test arranges one order of events.
+// This file is about things that happen at the same time, and things that fail half-way: each test
+// arranges one order of events.
 
 // A hook is an injector that is set while the store is in use.
 type hook struct {
@@ -155,7 +156,8 @@ func TestWriteWhileCutIsStored(t *testing.T) {
 func TestUnfinishedRow(t *testing.T) {
 	d := memstore.New()
 	writable(t, 3, d)
-	h, err := zarrcore.Open(t.Context(), store.New(d, ""), &zarrcore.Options{ScratchSize: -1, DirtySize: 10})
+	h, err := zarrcore.Open(t.Context(), store.New(d, ""),
+		&zarrcore.Options{ScratchSize: -1, DirtySize: 10})
 	must(t, err)
 	defer h.Close()
 	a := described(t, h, "a", numbers("[0, 40]", "[2, 4]", plainBytes))
@@ -351,7 +353,8 @@ func TestOutsideGrowth(t *testing.T) {
 	must(t, other.Flush(t.Context(), false))
 	b := openArray(t, h, "a")
 	expect := []byte{1, 0, 0, 0, 2, 2}
-	for who, x := range map[string]*zarrcore.Array{"the one opened since": b, "the older one": a.Live()} {
+	for who, x := range map[string]*zarrcore.Array{"the one opened since": b,
+		"the older one": a.Live()} {
 		if got := whole(t, x); !bytes.Equal(got, expect) {
 			t.Errorf("%s has %v, expected %v", who, got, expect)
 		}
@@ -372,7 +375,8 @@ func TestClearHoles(t *testing.T) {
 		must(t, a.Flush(t.Context(), false))
 		write(t, a, last, upTo(5))
 		must(t, a.Clear(t.Context(), 1<<50+4, last-1<<50-2))
-		if got, expect := readAt(t, a, 1<<50, 10), []byte{1, 2, 3, 4, 0, 0, 0, 0, 0, 0}; !bytes.Equal(got, expect) {
+		if got, expect := readAt(t, a, 1<<50, 10),
+			[]byte{1, 2, 3, 4, 0, 0, 0, 0, 0, 0}; !bytes.Equal(got, expect) {
 			t.Errorf("%v, expected %v", got, expect)
 		}
 		if got, expect := readAt(t, a, last, 5), []byte{0, 0, 3, 4, 5}; !bytes.Equal(got, expect) {
@@ -459,7 +463,8 @@ func TestLockedFromReadToCommit(t *testing.T) {
 		}
 	}
 	if commits != 4*6*16 || reads != commits {
-		t.Errorf("%d objects staged, %d committed, expected %d of each: no conflicts", reads, commits, 4*6*16)
+		t.Errorf("%d objects staged, %d committed, expected %d of each: no conflicts", reads,
+			commits, 4*6*16)
 	}
 }
 
@@ -468,7 +473,8 @@ func TestLockedFromReadToCommit(t *testing.T) {
 func TestChunksBeyondDirtySize(t *testing.T) {
 	d := memstore.New()
 	writable(t, 3, d)
-	h, err := zarrcore.Open(t.Context(), store.New(d, ""), &zarrcore.Options{ScratchDir: t.TempDir(), DirtySize: 10})
+	h, err := zarrcore.Open(t.Context(), store.New(d, ""),
+		&zarrcore.Options{ScratchDir: t.TempDir(), DirtySize: 10})
 	must(t, err)
 	defer h.Close()
 	a := described(t, h, "a", numbers("[1000]", "[200]", plainBytes))
@@ -544,7 +550,8 @@ func TestOthersChangeAttributes(t *testing.T) {
 	}
 	n, err := other.Node(t.Context(), "a")
 	must(t, err)
-	if !n.Attributes.Get("before").Exists() || !n.Attributes.Get("while").Exists() || n.Meta.Shape[0] != 12 {
+	if !n.Attributes.Get("before").Exists() || !n.Attributes.Get("while").Exists() ||
+		n.Meta.Shape[0] != 12 {
 		t.Errorf("%s", n.Document)
 	}
 	sameStored(t, d, "a", append(append(make([]byte, 4), upTo(4)...), upTo(4)...))
@@ -635,7 +642,9 @@ func TestReadThroughPastGeneration(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h, _, _ := hooked(t)
-			a := described(t, h, "a", numbers(fmt.Sprintf("[%d, %d]", rows, row), fmt.Sprintf("[4, %d]", row/2), `{"name": "bytes"}, {"name": "crc32c"}`))
+			a := described(t, h, "a",
+				numbers(fmt.Sprintf("[%d, %d]", rows, row), fmt.Sprintf("[4, %d]", row/2),
+					`{"name": "bytes"}, {"name": "crc32c"}`))
 			write(t, a, 0, bytes.Repeat([]byte{1}, rows*row))
 			must(t, a.Flush(t.Context(), false))
 			a = a.Live()
@@ -658,7 +667,8 @@ func TestReadThroughPastGeneration(t *testing.T) {
 				t.Errorf("read %v, expected the 2 that was written, and the 1 behind it", got)
 			}
 			if got := inOrder(); got[0] != 2 || got[1] != 1 {
-				t.Errorf("read %v in order, expected the 2 that was written, and the 1 behind it", got[:2])
+				t.Errorf("read %v in order, expected the 2 that was written, and the 1 behind it",
+					got[:2])
 			}
 			write(t, a, 1, []byte{3})
 			must(t, a.Flush(t.Context(), false))
@@ -728,7 +738,8 @@ func TestAppendedBehindWhatIsWritten(t *testing.T) {
 	}
 }
 
-// TestCorruptLastChunk: a last chunk that cannot be read is as good as new once all its rows were written.
+// TestCorruptLastChunk: a last chunk that cannot be read is as good as new once all its rows were
+// written.
 func TestCorruptLastChunk(t *testing.T) {
 	for _, codecs := range []string{plainBytes + `, {"name": "crc32c"}`, inShards} {
 		h, _, d := hooked(t)
@@ -761,7 +772,8 @@ func TestRenamedAgain(t *testing.T) {
 	sameStored(t, d, "d", []byte{7, 2, 3, 4})
 }
 
-// TestRenamedAgainBesideOthers: a handle does not come to show another array that got a name which its own once had.
+// TestRenamedAgainBesideOthers: a handle does not come to show another array that got a name which
+// its own once had.
 func TestRenamedAgainBesideOthers(t *testing.T) {
 	h, _, _ := hooked(t)
 	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
@@ -790,7 +802,8 @@ func TestRenamedAgainBesideOthers(t *testing.T) {
 	}
 }
 
-// TestReadWhileRenamed: a read that has begun when its array is renamed finds the elements, and not the fill value.
+// TestReadWhileRenamed: a read that has begun when its array is renamed finds the elements, and not
+// the fill value.
 func TestReadWhileRenamed(t *testing.T) {
 	h, k, _ := hooked(t)
 	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
@@ -798,7 +811,9 @@ func TestReadWhileRenamed(t *testing.T) {
 	must(t, a.Flush(t.Context(), false))
 	r := a.NewReader()
 	defer r.Close()
-	k.once(storetest.OpOpen, "a/c/0", func() error { return h.Rename(t.Context(), "a", "b", false) })
+	k.once(storetest.OpOpen, "a/c/0", func() error {
+		return h.Rename(t.Context(), "a", "b", false)
+	})
 	if got := readAt(t, a.Live(), 0, 4); !bytes.Equal(got, upTo(4)) {
 		t.Errorf("read %v, expected %v", got, upTo(4))
 	}
@@ -894,9 +909,13 @@ func TestWrittenAfterOutsideGrowth(t *testing.T) {
 // longer. It is that of the same array, though its members stand in another order.
 func TestOtherWritersDocument(t *testing.T) {
 	h, _, d := hooked(t)
-	a := described(t, h, "a", numbers("[2]", "[4]", `{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}`))
+	a := described(t, h, "a",
+		numbers("[2]", "[4]",
+			`{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}`))
 	write(t, a, 0, []byte{1, 2})
-	put(t, d.(store.Writer), "a/zarr.json", numbers("[3]", "[4]", `{"name": "bytes"}, {"configuration": {"checksum": false, "level": 0.0}, "name": "zstd"}`))
+	put(t, d.(store.Writer), "a/zarr.json",
+		numbers("[3]", "[4]",
+			`{"name": "bytes"}, {"configuration": {"checksum": false, "level": 0.0}, "name": "zstd"}`))
 	must(t, a.Flush(t.Context(), false))
 	sameStored(t, d, "a", []byte{1, 2, 0})
 }

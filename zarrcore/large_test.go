@@ -65,15 +65,16 @@ func TestOpenLooks(t *testing.T) {
 					took[i] = asked.all()
 				}
 				if took[0] > 2*512+20 || took[1] > 20 {
-					t.Errorf("%d chunks take %d looks at first, and %d again", rows*70, took[0], took[1])
+					t.Errorf("%d chunks take %d looks at first, and %d again", rows*70, took[0],
+						took[1])
 				}
 			}
 		})
 	}
 }
 
-// TestOpenLooksVlen is TestOpenLooks for arrays of strings. What was counted of such an array counts
-// again after another open, unless an object has changed.
+// TestOpenLooksVlen is TestOpenLooks for arrays of strings. What was counted of such an array
+// counts again after another open, unless an object has changed.
 func TestOpenLooksVlen(t *testing.T) {
 	ctx := context.Background()
 	for _, rows := range sample[int64](1, 70, 210) {
@@ -88,7 +89,8 @@ func TestOpenLooksVlen(t *testing.T) {
 			asked.all()
 			v := openVlen(t, h, "a")
 			p := make([]byte, 10)
-			if n, err := v.Lines().ReadAt(ctx, p, 0); n < len(p) || err != nil || !bytes.HasPrefix(text, p) {
+			if n, err := v.Lines().ReadAt(ctx, p, 0); n < len(p) || err != nil ||
+				!bytes.HasPrefix(text, p) {
 				t.Errorf("read %q, %v", p[:n], err)
 			}
 			if took := asked.all(); took > most {
@@ -103,11 +105,13 @@ func TestOpenLooksVlen(t *testing.T) {
 			if c, err := v.Count(ctx); err != nil || c.Lines != int64(len(want)) {
 				t.Errorf("counted %+v, %v; want %d bytes", c, err, len(want))
 			}
-			if now := h.Status().ChunksDecoded; now-before < decoded || now-before > decoded+20 { // some ahead of a read
+			// some ahead of a read
+			if now := h.Status().ChunksDecoded; now-before < decoded || now-before > decoded+20 {
 				t.Errorf("%d chunks were decoded of %d, expected %d", now-before, rows*70, decoded)
 			}
 			last := make([]byte, 10)
-			if n, err := v.Lines().ReadAt(ctx, last, int64(len(want)-len(last))); n != len(last) || !bytes.HasSuffix(want, last) {
+			if n, err := v.Lines().ReadAt(ctx, last, int64(len(want)-len(last))); n != len(last) ||
+				!bytes.HasSuffix(want, last) {
 				t.Errorf("read %q at the end, %v", last[:n], err)
 			}
 		}
@@ -115,7 +119,8 @@ func TestOpenLooksVlen(t *testing.T) {
 		count(0)
 		origin := []int64{rows / 2, 35}
 		w.data[origin[0]*70+origin[1]] += "changed"
-		put(t, d, fmt.Sprintf("a/c/%d/%d", origin[0], origin[1]), w.object(t, origin, []int64{1, 1}, random))
+		put(t, d, fmt.Sprintf("a/c/%d/%d", origin[0], origin[1]),
+			w.object(t, origin, []int64{1, 1}, random))
 		count(rows * 70)
 	}
 }
@@ -172,7 +177,8 @@ func TestSizeLooksVlen(t *testing.T) {
 	}
 }
 
-// TestLargeHoles: what was stored before the last open is in no hole, however recent a search before that was.
+// TestLargeHoles: what was stored before the last open is in no hole, however recent a search
+// before that was.
 func TestLargeHoles(t *testing.T) {
 	ctx := context.Background()
 	for _, rows := range []int{10, 100} { // of 70 objects each, of which a first look sees some
@@ -184,7 +190,8 @@ func TestLargeHoles(t *testing.T) {
 		check := func(off, start, end int64) {
 			t.Helper()
 			if s, e, err := a.NextData(ctx, off); s != start || e != end || err != nil {
-				t.Errorf("%d rows: data after %d: from %d to %d, %v; want %d to %d", rows, off, s, e, err, start, end)
+				t.Errorf("%d rows: data after %d: from %d to %d, %v; want %d to %d", rows, off, s,
+					e, err, start, end)
 			}
 		}
 		filled := int64(rows) * 70
@@ -198,11 +205,14 @@ func TestLargeHoles(t *testing.T) {
 	}
 }
 
-// TestLargeBands: where bands are large, what is not stored is read without them once it is known where nothing is.
+// TestLargeBands: where bands are large, what is not stored is read without them once it is known
+// where nothing is.
 func TestLargeBands(t *testing.T) {
 	d := group(t)
-	put(t, d, "a/zarr.json", []byte((&fixture{element: elements[3], format: 3, shape: []int64{1 << 10, 1 << 20}, chunk: []int64{128, 1 << 8},
-		separator: "/", compressor: "zstd"}).documents()["zarr.json"]))
+	put(t, d, "a/zarr.json",
+		[]byte((&fixture{element: elements[3], format: 3, shape: []int64{1 << 10, 1 << 20},
+			chunk:     []int64{128, 1 << 8},
+			separator: "/", compressor: "zstd"}).documents()["zarr.json"]))
 	for i := range 2000 {
 		put(t, d, fmt.Sprintf("a/c/7/%d", i), []byte("not read"))
 	}

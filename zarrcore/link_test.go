@@ -14,13 +14,16 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
-// linkedStore is a store of that format in a folder, with a group run42 that holds an array a, and links to both.
+// linkedStore is a store of that format in a folder, with a group run42 that holds an array a, and
+// links to both.
 func linkedStore(t *testing.T, format int) (dir string, h *zarrcore.Hierarchy) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "s.zarr")
-	files := map[string]string{"zarr.json": groupV3, "run42/zarr.json": groupV3, "run42/a/zarr.json": arrayV3, "run42/a/c/0": "abc"}
+	files := map[string]string{"zarr.json": groupV3, "run42/zarr.json": groupV3,
+		"run42/a/zarr.json": arrayV3, "run42/a/c/0": "abc"}
 	if format == 2 {
-		files = map[string]string{".zgroup": groupV2, "run42/.zgroup": groupV2, "run42/a/.zarray": arrayV2, "run42/a/0": "abc"}
+		files = map[string]string{".zgroup": groupV2, "run42/.zgroup": groupV2,
+			"run42/a/.zarray": arrayV2, "run42/a/0": "abc"}
 	}
 	files["notes.txt"] = "notes"
 	for key, text := range files {
@@ -30,8 +33,10 @@ func linkedStore(t *testing.T, format int) (dir string, h *zarrcore.Hierarchy) {
 		}
 	}
 	for name, text := range map[string]string{
-		"latest": "run42", "al": "run42/a", "deep": "latest/a", "abs": filepath.Join(dir, "run42"), "run42/up": "..", "run42/self": ".",
-		"out": "../other", "none": "run43", "loop": "loop", "file": "notes.txt", "within": "run42/a/c", "outabs": "/etc",
+		"latest": "run42", "al": "run42/a", "deep": "latest/a", "abs": filepath.Join(dir, "run42"),
+		"run42/up": "..", "run42/self": ".",
+		"out": "../other", "none": "run43", "loop": "loop", "file": "notes.txt",
+		"within": "run42/a/c", "outabs": "/etc",
 	} {
 		if err := os.Symlink(text, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -57,11 +62,16 @@ func TestLinks(t *testing.T) {
 			kind               zarrcore.NodeKind
 			bad                string // what the error says
 		}{
-			{"latest", "run42", "run42", zarrcore.GroupNode, ""}, {"al", "run42/a", "run42/a", zarrcore.ArrayNode, ""},
-			{"deep", "latest/a", "run42/a", zarrcore.ArrayNode, ""}, {"abs", "run42", "run42", zarrcore.GroupNode, ""},
-			{"run42/up", "..", "", zarrcore.GroupNode, ""}, {"run42/self", ".", "run42", zarrcore.GroupNode, ""},
-			{"out", "", "", 0, "outside"}, {"outabs", "", "", 0, "outside"}, {"none", "run43", "", 0, "to nothing"},
-			{"loop", "loop", "", 0, "to itself"}, {"file", "notes.txt", "", 0, `the file "notes.txt"`},
+			{"latest", "run42", "run42", zarrcore.GroupNode, ""},
+			{"al", "run42/a", "run42/a", zarrcore.ArrayNode, ""},
+			{"deep", "latest/a", "run42/a", zarrcore.ArrayNode, ""},
+			{"abs", "run42", "run42", zarrcore.GroupNode, ""},
+			{"run42/up", "..", "", zarrcore.GroupNode, ""},
+			{"run42/self", ".", "run42", zarrcore.GroupNode, ""},
+			{"out", "", "", 0, "outside"}, {"outabs", "", "", 0, "outside"},
+			{"none", "run43", "", 0, "to nothing"},
+			{"loop", "loop", "", 0, "to itself"},
+			{"file", "notes.txt", "", 0, `the file "notes.txt"`},
 			{"within", "run42/a/c", "", 0, "lies in an array"},
 		}
 		children := map[string]*zarrcore.Link{}
@@ -110,10 +120,17 @@ func TestNothingGoesThroughLinks(t *testing.T) {
 		_, linkErr := h.OpenArray(ctx, "al")
 		_, nodeErr := h.Node(ctx, "run42/self/a")
 		for what, err := range map[string]error{
-			"open": openErr, "node": nodeErr, "change": h.SetDocument(ctx, "latest/a", []byte("{}")), "change of the link": h.SetDocument(ctx, "latest", []byte("{}")), "set": h.SetAttribute(ctx, "latest", "a", []byte("1")),
-			"children": h.Children(ctx, "latest", func(zarrcore.Child) error { return nil }), "remove": h.Remove(ctx, "latest/a"),
-			"rename": h.Rename(ctx, "latest/a", "b", false), "rename to": h.Rename(ctx, "run42/a", "latest/b", false),
-			"create": h.CreateGroup(ctx, "latest/g"), "link": h.CreateLink(ctx, "latest/l", "a", false),
+			"open": openErr, "node": nodeErr,
+			"change":             h.SetDocument(ctx, "latest/a", []byte("{}")),
+			"change of the link": h.SetDocument(ctx, "latest", []byte("{}")),
+			"set":                h.SetAttribute(ctx, "latest", "a", []byte("1")),
+			"children": h.Children(ctx, "latest", func(zarrcore.Child) error {
+				return nil
+			}), "remove": h.Remove(ctx, "latest/a"),
+			"rename":    h.Rename(ctx, "latest/a", "b", false),
+			"rename to": h.Rename(ctx, "run42/a", "latest/b", false),
+			"create":    h.CreateGroup(ctx, "latest/g"),
+			"link":      h.CreateLink(ctx, "latest/l", "a", false),
 		} {
 			if !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("format %d, %s: %v, want fs.ErrNotExist", format, what, err)
@@ -125,7 +142,8 @@ func TestNothingGoesThroughLinks(t *testing.T) {
 		if err := h.CreateGroup(ctx, "latest"); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("create at a link: %v", err)
 		}
-		for path, want := range map[string]string{"latest/a": "run42/a", "deep": "run42/a", "run42/up/al": "run42/a", "run42/up": "", "abs/a": "run42/a", "run42": "run42"} {
+		for path, want := range map[string]string{"latest/a": "run42/a", "deep": "run42/a",
+			"run42/up/al": "run42/a", "run42/up": "", "abs/a": "run42/a", "run42": "run42"} {
 			if got, err := h.Resolve(ctx, path); err != nil || got != want {
 				t.Errorf("Resolve(%q): %q, %v; want %q", path, got, err, want)
 			}
@@ -137,7 +155,8 @@ func TestNothingGoesThroughLinks(t *testing.T) {
 		if got := readAt(t, openArray(t, h, path), 0, 3); string(got) != "abc" {
 			t.Errorf("the array holds %q", got)
 		}
-		if entries, err := os.ReadDir(filepath.Join(dir, "run42")); err != nil || len(entries) != 4 {
+		if entries, err := os.ReadDir(filepath.Join(dir, "run42")); err != nil ||
+			len(entries) != 4 {
 			t.Errorf("run42 holds %v, %v", entries, err)
 		}
 	}
@@ -149,23 +168,33 @@ func TestLinksAreChanged(t *testing.T) {
 		dir, h := linkedStore(t, format)
 		ctx := context.Background()
 		for what, err := range map[string]error{
-			"group with children": h.Remove(ctx, "run42"), "exists": h.CreateLink(ctx, "run42", "x", true), "is there": h.CreateLink(ctx, "al", "x", false),
-			"outside": h.CreateLink(ctx, "new", "../x", false), "absolute": h.CreateLink(ctx, "new", "/x", false), "document": h.CreateLink(ctx, "zarr.json", "x", false),
-			"onto a group": h.Rename(ctx, "al", "run42", true), "a group onto it": h.Rename(ctx, "run42", "al", true), "without leave": h.Rename(ctx, "al", "latest", false),
+			"group with children": h.Remove(ctx, "run42"),
+			"exists":              h.CreateLink(ctx, "run42", "x", true),
+			"is there":            h.CreateLink(ctx, "al", "x", false),
+			"outside":             h.CreateLink(ctx, "new", "../x", false),
+			"absolute":            h.CreateLink(ctx, "new", "/x", false),
+			"document":            h.CreateLink(ctx, "zarr.json", "x", false),
+			"onto a group":        h.Rename(ctx, "al", "run42", true),
+			"a group onto it":     h.Rename(ctx, "run42", "al", true),
+			"without leave":       h.Rename(ctx, "al", "latest", false),
 		} {
 			if err == nil {
 				t.Errorf("format %d, %s: no error", format, what)
 			}
 		}
 		for what, err := range map[string]error{
-			"remove": h.Remove(ctx, "latest"), "remove one to an array": h.Remove(ctx, "al"), "remove a bad one": h.Remove(ctx, "out"),
-			"make": h.CreateLink(ctx, "newest", "run42", false), "make in a group": h.CreateLink(ctx, "run42/b", "a", false),
+			"remove": h.Remove(ctx, "latest"), "remove one to an array": h.Remove(ctx, "al"),
+			"remove a bad one": h.Remove(ctx, "out"),
+			"make":             h.CreateLink(ctx, "newest", "run42", false),
+			"make in a group":  h.CreateLink(ctx, "run42/b", "a", false),
 		} {
 			if err != nil {
 				t.Errorf("format %d, %s: %v", format, what, err)
 			}
 		}
-		if err := errors.Join(h.CreateLink(ctx, "newest", "run42/a", true), h.Rename(ctx, "newest", "moved", false), h.Rename(ctx, "moved", "abs", true)); err != nil {
+		if err := errors.Join(h.CreateLink(ctx, "newest", "run42/a", true),
+			h.Rename(ctx, "newest", "moved", false),
+			h.Rename(ctx, "moved", "abs", true)); err != nil {
 			t.Error(err)
 		}
 		if text, err := os.Readlink(filepath.Join(dir, "abs")); err != nil || text != "run42/a" {
@@ -175,7 +204,8 @@ func TestLinksAreChanged(t *testing.T) {
 			t.Error(err)
 		}
 		got, err := children(h, "run1")
-		if want := []string{"a array", "b link", "self link", "up link"}; err != nil || !slices.Equal(got, want) {
+		if want := []string{"a array", "b link", "self link", "up link"}; err != nil ||
+			!slices.Equal(got, want) {
 			t.Errorf("run1 holds %v, %v; want %v", got, err, want)
 		}
 		if path, err := h.Resolve(ctx, "run1/b"); path != "run1/a" || err != nil {
@@ -198,15 +228,18 @@ func TestWritersDoNotFollowLinks(t *testing.T) {
 		if _, err := a.WriteAt(ctx, []byte("xyz"), 0); err != nil {
 			t.Fatal(err)
 		}
-		err := errors.Join(os.CopyFS(filepath.Join(dir, "run43/a"), os.DirFS(filepath.Join(dir, "run42/a"))),
-			os.Rename(filepath.Join(dir, "run42"), filepath.Join(dir, "run9")), os.Symlink("run43", filepath.Join(dir, "run42")))
+		err := errors.Join(os.CopyFS(filepath.Join(dir, "run43/a"),
+			os.DirFS(filepath.Join(dir, "run42/a"))),
+			os.Rename(filepath.Join(dir, "run42"), filepath.Join(dir, "run9")),
+			os.Symlink("run43", filepath.Join(dir, "run42")))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := a.Flush(ctx, true); err == nil {
 			t.Errorf("format %d: stored, though the array is not there any more", format)
 		}
-		if err := h.SetAttribute(ctx, "run42/a", "x", []byte("1")); !errors.Is(err, fs.ErrNotExist) {
+		if err := h.SetAttribute(ctx, "run42/a", "x", []byte("1")); !errors.Is(err,
+			fs.ErrNotExist) {
 			t.Errorf("format %d: an attribute through the link: %v", format, err)
 		}
 		holds := map[string]string{"run43/a": "abc", "run9/a": "xyz"}

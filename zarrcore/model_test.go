@@ -18,7 +18,8 @@ import (
 // with the bytes that were written. ZARRFS_MODEL_RUNS asks for more arrays,
 // ZARRFS_MODEL_SEED for those of a run before.
 func TestModel(t *testing.T) {
-	runs, seed := envInt("ZARRFS_MODEL_RUNS", 60), envInt("ZARRFS_MODEL_SEED", time.Now().UnixNano())
+	runs, seed := envInt("ZARRFS_MODEL_RUNS", 60),
+		envInt("ZARRFS_MODEL_SEED", time.Now().UnixNano())
 	t.Logf("ZARRFS_MODEL_SEED=%d", seed)
 	for i := range runs {
 		rng := rand.New(rand.NewPCG(uint64(seed), uint64(i)))
@@ -45,7 +46,8 @@ func testModel(t *testing.T, f *fixture, rng *rand.Rand) {
 	d := group(t)
 	f.write(t, d, rng)
 	budget := []int64{1 << 30, 1 << 20, 10_000}[rng.IntN(3)]
-	h := open(t, d, &zarrcore.Options{CacheSize: budget, ScratchDir: t.TempDir(), ScratchSize: rng.Int64N(64 << 20)})
+	h := open(t, d, &zarrcore.Options{CacheSize: budget, ScratchDir: t.TempDir(),
+		ScratchSize: rng.Int64N(64 << 20)})
 	a := openArray(t, h, f.path)
 	if a.Size() != int64(len(f.data)) {
 		t.Fatalf("%d bytes, expected %d", a.Size(), len(f.data))
@@ -88,13 +90,15 @@ func wander(a *zarrcore.Array, want []byte, rng *rand.Rand) error {
 			p := make([]byte, n)
 			m, atErr := a.ReadAt(context.Background(), p, off)
 			if (atErr == nil) != (off+n <= size) { // otherwise io.EOF
-				return fmt.Errorf("ReadAt of %d bytes at %d of %d: %d bytes, %v", n, off, size, m, atErr)
+				return fmt.Errorf("ReadAt of %d bytes at %d of %d: %d bytes, %v", n, off, size, m,
+					atErr)
 			}
 			got = p[:m]
 		}
 		end := min(off+n, size)
 		if err != nil || !bytes.Equal(got, want[off:end]) {
-			return fmt.Errorf("read of %d bytes at %d of %d: %d bytes that differ, or %v", n, off, size, len(got), err)
+			return fmt.Errorf("read of %d bytes at %d of %d: %d bytes that differ, or %v", n, off,
+				size, len(got), err)
 		}
 		if off = end; off == size {
 			off = 0
@@ -107,8 +111,9 @@ func wander(a *zarrcore.Array, want []byte, rng *rand.Rand) error {
 func randomFixture(rng *rand.Rand, large bool) *fixture {
 	f := &fixture{
 		element: elements[rng.IntN(len(elements))], path: "a", format: 2 + rng.IntN(2),
-		separator: []string{".", "/"}[rng.IntN(2)], compressor: []string{"", "gzip", "zstd"}[rng.IntN(3)],
-		fortran: rng.IntN(4) == 0, missing: []float64{0, 0.3, 1}[rng.IntN(3)],
+		separator:  []string{".", "/"}[rng.IntN(2)],
+		compressor: []string{"", "gzip", "zstd"}[rng.IntN(3)],
+		fortran:    rng.IntN(4) == 0, missing: []float64{0, 0.3, 1}[rng.IntN(3)],
 	}
 	rank, longest := rng.IntN(5), int64(12)
 	if large {

@@ -54,7 +54,8 @@ func TestInOrder(t *testing.T) {
 			d := memstore.New()
 			h := writable(t, 3, d)
 			a := described(t, h, "a", numbers("[7, 5]", "[4, 4]", c.codecs))
-			if _, err := a.InOrder(!c.fortran); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "order") {
+			if _, err := a.InOrder(!c.fortran); !errors.Is(err, errors.ErrUnsupported) ||
+				!strings.Contains(err.Error(), "order") {
 				t.Errorf("in the other order: %v", err)
 			}
 			shown, err := a.InOrder(c.fortran)
@@ -94,9 +95,11 @@ func TestInOrderOfOneAxis(t *testing.T) {
 	}
 }
 
-// TestOverwriteInOtherOrder: content in the other order keeps the array's chunks, codecs and attributes, and its order once it comes back.
+// TestOverwriteInOtherOrder: content in the other order keeps the array's chunks, codecs and
+// attributes, and its order once it comes back.
 func TestOverwriteInOtherOrder(t *testing.T) {
-	for _, codecs := range []string{plainBytes + `, "gzip"`, inFortran, inShardsInFortran, fmt.Sprintf(inNestedShards, inFortran)} {
+	for _, codecs := range []string{plainBytes + `, "gzip"`, inFortran, inShardsInFortran,
+		fmt.Sprintf(inNestedShards, inFortran)} {
 		h := writable(t, 3, memstore.New())
 		a := described(t, h, "a", numbers("[7, 5]", "[4, 4]", codecs))
 		must(t, h.SetAttribute(t.Context(), "a", "units", []byte(`"m"`)))
@@ -104,10 +107,13 @@ func TestOverwriteInOtherOrder(t *testing.T) {
 			fortran := !a.Meta().FortranOrder()
 			b, err := h.Overwrite(t.Context(), "a", []int64{9, 5}, descr(t, "'|u1'"), fortran)
 			must(t, err)
-			if !slices.Equal(b.Chunk(), a.Chunk()) || !slices.Equal(b.Meta().Chunk, a.Meta().Chunk) || !b.Meta().HasOrder(fortran) {
-				t.Errorf("%s: chunks %v of %v, expected %v of %v", codecs, b.Chunk(), b.Meta().Chunk, a.Chunk(), a.Meta().Chunk)
+			if !slices.Equal(b.Chunk(), a.Chunk()) ||
+				!slices.Equal(b.Meta().Chunk, a.Meta().Chunk) || !b.Meta().HasOrder(fortran) {
+				t.Errorf("%s: chunks %v of %v, expected %v of %v", codecs, b.Chunk(),
+					b.Meta().Chunk, a.Chunk(), a.Meta().Chunk)
 			}
-			if units := b.Meta().Attributes.Get("units").Text(); units != "m" || !slices.Equal(b.Meta().Shape, []int64{9, 5}) {
+			if units := b.Meta().Attributes.Get("units").Text(); units != "m" ||
+				!slices.Equal(b.Meta().Shape, []int64{9, 5}) {
 				t.Errorf("%s: shape %v, units %q", codecs, b.Meta().Shape, units)
 			}
 			shown, err := b.InOrder(fortran)
@@ -122,10 +128,12 @@ func TestOverwriteInOtherOrder(t *testing.T) {
 	}
 }
 
-// TestOverwriteBoundedInFortranOrder: an array whose objects end where it does has C order only, and is recreated by the recipe.
+// TestOverwriteBoundedInFortranOrder: an array whose objects end where it does has C order only,
+// and is recreated by the recipe.
 func TestOverwriteBoundedInFortranOrder(t *testing.T) {
 	h := writable(t, 3, memstore.New())
-	doc := strings.Replace(string(numbers("[7, 5]", "[4, 4]", plainBytes)), `"regular"`, `"zarrs.regular_bounded"`, 1)
+	doc := strings.Replace(string(numbers("[7, 5]", "[4, 4]", plainBytes)), `"regular"`,
+		`"zarrs.regular_bounded"`, 1)
 	described(t, h, "a", []byte(doc))
 	a, err := h.Overwrite(t.Context(), "a", []int64{7, 5}, descr(t, "'|u1'"), true)
 	must(t, err)
@@ -134,10 +142,13 @@ func TestOverwriteBoundedInFortranOrder(t *testing.T) {
 	}
 }
 
-// TestOverwriteOfReadOnlyCodecs: an array whose codecs cannot encode is recreated by the recipe, and takes what is written.
+// TestOverwriteOfReadOnlyCodecs: an array whose codecs cannot encode is recreated by the recipe,
+// and takes what is written.
 func TestOverwriteOfReadOnlyCodecs(t *testing.T) {
 	h := writable(t, 3, memstore.New())
-	old := described(t, h, "a", numbers("[7, 5]", "[4, 4]", plainBytes+`, {"name": "numcodecs.lzma", "configuration": {"format": 0}}`))
+	old := described(t, h, "a",
+		numbers("[7, 5]", "[4, 4]",
+			plainBytes+`, {"name": "numcodecs.lzma", "configuration": {"format": 0}}`))
 	if old.Writable() == nil {
 		t.Fatal("it can be written")
 	}
@@ -147,7 +158,8 @@ func TestOverwriteOfReadOnlyCodecs(t *testing.T) {
 	must(t, h.Flush(t.Context(), false))
 }
 
-// TestRecipeOfNoArray: where the codecs of a recipe fit no array of such a shape, or cannot encode, nothing is made, and what is there stays.
+// TestRecipeOfNoArray: where the codecs of a recipe fit no array of such a shape, or cannot encode,
+// nothing is made, and what is there stays.
 func TestRecipeOfNoArray(t *testing.T) {
 	for codecs, kind := range map[string]error{
 		`[{"name": "transpose", "configuration": {"order": [2, 0, 1]}}, "bytes"]`: meta.ErrInvalid,
@@ -166,7 +178,8 @@ func TestRecipeOfNoArray(t *testing.T) {
 		b := described(t, h, "b", numbers("[7]", "[4]", plainBytes))
 		write(t, b, 0, upTo(7))
 		must(t, b.Flush(t.Context(), false))
-		if _, err := h.Overwrite(t.Context(), "b", []int64{7, 5}, descr(t, "'|u1'"), true); !errors.Is(err, kind) {
+		if _, err := h.Overwrite(t.Context(), "b", []int64{7, 5}, descr(t, "'|u1'"),
+			true); !errors.Is(err, kind) {
 			t.Errorf("%s: over an array: %v", codecs, err)
 		}
 		if got := whole(t, openArray(t, h, "b")); !bytes.Equal(got, upTo(7)) {

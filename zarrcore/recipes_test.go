@@ -24,7 +24,8 @@ func TestRecipes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for dir, value := range map[string]string{"own": `{"chunks": [3, 4], "codecs": "none"}`, "own/below": `{"codecs": "zstd:1"}`, "broken": `{"chunk": 1}`} {
+	for dir, value := range map[string]string{"own": `{"chunks": [3, 4], "codecs": "none"}`,
+		"own/below": `{"codecs": "zstd:1"}`, "broken": `{"chunk": 1}`} {
 		if err := h.SetAttribute(ctx, dir, "zarrfs", []byte(value)); err != nil {
 			t.Fatal(err)
 		}
@@ -51,10 +52,12 @@ func TestRecipes(t *testing.T) {
 			codecs = append(codecs, c.Name)
 		}
 		if !slices.Equal(a.Chunk(), tc.chunk) || strings.Join(codecs, " ") != tc.codecs {
-			t.Errorf("%s: chunks %v, codecs %q, expected %v, %q", tc.path, a.Chunk(), codecs, tc.chunk, tc.codecs)
+			t.Errorf("%s: chunks %v, codecs %q, expected %v, %q", tc.path, a.Chunk(), codecs,
+				tc.chunk, tc.codecs)
 		}
 	}
-	if _, err := h.CreateArray(ctx, "broken/a", []int64{8, 8}, u1, false); err == nil || !strings.Contains(err.Error(), `attribute "zarrfs"`) {
+	if _, err := h.CreateArray(ctx, "broken/a", []int64{8, 8}, u1, false); err == nil ||
+		!strings.Contains(err.Error(), `attribute "zarrfs"`) {
 		t.Errorf("a group whose attribute is broken: %v", err)
 	}
 	if err := h.SetAttribute(ctx, "own", "zarrfs", []byte(`{"chunk": 1}`)); err != nil {

@@ -89,7 +89,8 @@ func TestRowsLostToACutInBetween(t *testing.T) {
 					&zarrcore.Options{ScratchDir: t.TempDir(), DirtySize: 2 << 20})
 				must(t, err)
 				t.Cleanup(func() { h.Close() })
-				a := described(t, h, "a", numbers(fmt.Sprintf("[8, %d]", row), "[4, 4096]", plainBytes))
+				a := described(t, h, "a", numbers(fmt.Sprintf("[8, %d]", row), "[4, 4096]",
+					plainBytes))
 				write(t, a, 8*row, bytes.Repeat([]byte{77}, 160*row))
 				awaitStored(t, a)
 				other := openArray(t, reopened(t, mem), "a")
@@ -103,7 +104,8 @@ func TestRowsLostToACutInBetween(t *testing.T) {
 				if err := a.Flush(t.Context(), true); !errors.Is(err, store.ErrConflict) {
 					t.Errorf("fsync of rows that are gone: %v", err)
 				}
-				if got := whole(t, openArray(t, reopened(t, mem), "a")); int64(len(got)) != rows*row {
+				if got := whole(t, openArray(t, reopened(t, mem), "a")); int64(
+					len(got)) != rows*row {
 					t.Errorf("the array has %d bytes, expected %d", len(got), rows*row)
 				}
 			})

@@ -36,7 +36,8 @@ func TestRefusedRowsDoNotComeBack(t *testing.T) {
 				c.chunk, len(c.codecs), c.saved, cut)
 			t.Run(name, func(t *testing.T) {
 				refused := 0
-				for step := 0; refuse(t, c.chunk, c.codecs, c.saved, cut, step, &refused); step += stride() {
+				for step := 0; refuse(t, c.chunk, c.codecs, c.saved, cut, step,
+					&refused); step += stride() {
 				}
 				if refused == 0 {
 					t.Error("nothing was refused")

@@ -143,7 +143,8 @@ func (h *changes) rename(
 		return h.renameLink(ctx, from, to, replace)
 	}
 	if n.Format != format && n.Kind != DirectoryNode {
-		return fmt.Errorf("%w: it has %d, this has %d; copy it there", ErrOtherFormat, format, n.Format)
+		return fmt.Errorf("%w: it has %d, this has %d; copy it there", ErrOtherFormat, format,
+			n.Format)
 	}
 	replaced, err := h.replaced(ctx, n, to, replace)
 	if replaced != nil && copied == "" {

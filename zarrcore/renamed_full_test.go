@@ -53,7 +53,8 @@ func TestOpenedLateOnAFullDisk(t *testing.T) {
 		must(t, late.Flush(t.Context(), false))
 		must(t, h.Flush(t.Context(), false))
 		for _, reader := range []*zarrcore.Hierarchy{h, reopened(t, d)} {
-			if got := whole(t, openArray(t, reader, latest("h"))); !bytes.Equal(got, []byte{1, 9, 8, 0}) {
+			if got := whole(t, openArray(t, reader, latest("h"))); !bytes.Equal(got,
+				[]byte{1, 9, 8, 0}) {
 				t.Errorf("%v, expected %v", got, []byte{1, 9, 8, 0})
 			}
 		}
@@ -97,7 +98,8 @@ func TestRenamedWhileOpened(t *testing.T) {
 		at      storetest.Op // when they are done
 		undo    storetest.Op // when they are undone
 	}{
-		{"found", [][2]string{{"h", "g"}}, storetest.Op{Kind: storetest.OpRead, Key: document.Key}, document},
+		{"found", [][2]string{{"h", "g"}}, storetest.Op{Kind: storetest.OpRead, Key: document.Key},
+			document},
 		{"to be stored", [][2]string{{"h", "y"}}, storetest.Op{Kind: storetest.OpHold, Key: "h/a"},
 			storetest.Op{Kind: storetest.OpOpen, Key: "zarr.json"}},
 		{"to be stored, another is there", [][2]string{{"h", "x"}, {"twin", "h"}},

@@ -47,8 +47,8 @@ func TestRequestsOfLines(t *testing.T) {
 				}
 				took, c := time.Since(f.began), f.link.Take()
 				if trips := float64(took) / float64(trip); trips > 12 || c.Requests != objects {
-					f.Errorf("%d requests in %.1f round trips for %d objects, want one each in 12: "+
-						"%+v", c.Requests, trips, objects, c)
+					f.Errorf("%d requests in %.1f round trips for %d objects, want one each "+
+						"in 12: %+v", c.Requests, trips, objects, c)
 				}
 				if share := float64(c.Bytes) / float64(needed); share > 1.02 {
 					f.Errorf("%.3f of the bytes that are needed came: %+v", share, c)

@@ -132,8 +132,8 @@ func TestRequestsToOpen(t *testing.T) {
 }
 
 // TestRequestsToList: a group of 1,000 arrays is listed by its consolidated metadata without any
-// request. Otherwise it takes one for each page and one for each document, many at once. What was listed
-// is described without any other.
+// request. Otherwise it takes one for each page and one for each document, many at once. What was
+// listed is described without any other.
 func TestRequestsToList(t *testing.T) {
 	const n, pages = 1000, 2 // a page has 1,000 entries, and there is a document beside the arrays
 	for _, format := range []int{2, 3} {

@@ -8,9 +8,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 )
 
-// Restore writes the bytes of a rescued file to the array at path, and stores them. All others of the array stay. It
-// returns how many it has written.
-func (h *Hierarchy) Restore(ctx context.Context, r *rescue.File, path string) (count int64, err error) {
+// Restore writes the bytes of a rescued file to the array at path, and stores them. All others of
+// the array stay. It returns how many it has written.
+func (h *Hierarchy) Restore(
+	ctx context.Context, r *rescue.File, path string,
+) (count int64, err error) {
 	a, err := h.OpenArray(ctx, path)
 	if err != nil {
 		return 0, err
@@ -18,7 +20,8 @@ func (h *Hierarchy) Restore(ctx context.Context, r *rescue.File, path string) (c
 	if r.Fortran() {
 		reversed, ok := a.Transposed()
 		if !ok {
-			return 0, fmt.Errorf("%w: the file is in Fortran order, and array %q is not", iofs.ErrInvalid, path)
+			return 0, fmt.Errorf("%w: the file is in Fortran order, and array %q is not",
+				iofs.ErrInvalid, path)
 		}
 		a = reversed
 	}

@@ -31,7 +31,8 @@ func (f *rewritten) rewrite(chunk int, n uint64) error {
 	if f.checksum {
 		b = withChecksum(b)
 	}
-	if err := store.New(f.d, "").Put(context.Background(), fmt.Sprintf("%s/c/%d", f.path, chunk), b); err != nil {
+	if err := store.New(f.d, "").Put(context.Background(), fmt.Sprintf("%s/c/%d", f.path, chunk),
+		b); err != nil {
 		return err
 	}
 	f.stored[chunk].Store(n)
@@ -69,7 +70,8 @@ func (f *rewritten) check(h *zarrcore.Hierarchy, rng *rand.Rand) error {
 			return fmt.Errorf("%s: chunk %d is of writes %d and %d", f.path, chunk, w, v)
 		}
 		if v < floor[chunk] {
-			return fmt.Errorf("%s: chunk %d is of write %d, expected %d or later", f.path, chunk, v, floor[chunk])
+			return fmt.Errorf("%s: chunk %d is of write %d, expected %d or later", f.path, chunk, v,
+				floor[chunk])
 		}
 	}
 	return nil
@@ -80,8 +82,10 @@ func (f *rewritten) check(h *zarrcore.Hierarchy, rng *rand.Rand) error {
 func TestRewrittenWhileRead(t *testing.T) {
 	d := group(t)
 	arrays := []*rewritten{
-		{fixture: fixture{path: "bands", shape: []int64{300_000}, chunk: []int64{100_000}, checksum: true}},
-		{fixture: fixture{path: "cached", shape: []int64{3000}, chunk: []int64{100}, checksum: true}},
+		{fixture: fixture{path: "bands", shape: []int64{300_000}, chunk: []int64{100_000},
+			checksum: true}},
+		{fixture: fixture{path: "cached", shape: []int64{3000}, chunk: []int64{100},
+			checksum: true}},
 		{fixture: fixture{path: "plain", shape: []int64{3000}, chunk: []int64{100}}},
 	}
 	h := open(t, d, &zarrcore.Options{CacheSize: 4 << 20, ScratchDir: t.TempDir()})
@@ -112,7 +116,8 @@ func TestRewrittenWhileRead(t *testing.T) {
 	}
 	wg.Wait()
 	h.Close()
-	for deadline := time.Now().Add(time.Second); h.Status().MemoryUsed != 0 || h.Status().ScratchUsed != 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Second); h.Status().MemoryUsed != 0 ||
+		h.Status().ScratchUsed != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("memory in use after Close: %+v", h.Status())
 		}

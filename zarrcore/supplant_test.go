@@ -23,7 +23,9 @@ func TestSupplant(t *testing.T) {
 			write(t, a, 0, []byte{7})
 			must(t, a.Flush(ctx, false))
 		}, true},
-		"written": {func(_ *zarrcore.Hierarchy, a *zarrcore.Array) { write(t, a, 0, []byte{7}) }, true},
+		"written": {func(_ *zarrcore.Hierarchy, a *zarrcore.Array) {
+			write(t, a, 0, []byte{7})
+		}, true},
 		"described": {func(h *zarrcore.Hierarchy, _ *zarrcore.Array) {
 			must(t, h.SetAttribute(ctx, "a", "units", []byte("1")))
 		}, true},
@@ -57,7 +59,8 @@ func TestSupplant(t *testing.T) {
 				return
 			}
 			got := make([]byte, 4)
-			if _, err := a.ReadAt(ctx, got, 0); err != nil || !bytes.Equal(got, []byte{5, 6, 7, 8}) {
+			if _, err := a.ReadAt(ctx, got, 0); err != nil ||
+				!bytes.Equal(got, []byte{5, 6, 7, 8}) {
 				t.Errorf("read through the array that was open: %v, %v", got, err)
 			}
 		})

@@ -23,7 +23,9 @@ import (
 
 // boundedWords is an array of strings whose objects end where it does, three rows each.
 func boundedWords(rows int64, sharded bool) words {
-	w := words{shape: []int64{rows, 2}, grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[3,2]}}`, cuts: [][]int64{{}, {2}}}
+	w := words{shape: []int64{rows, 2},
+		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[3,2]}}`,
+		cuts: [][]int64{{}, {2}}}
 	for at := int64(0); at < rows; at += 3 {
 		w.cuts[0] = append(w.cuts[0], min(3, rows-at))
 	}
@@ -80,7 +82,8 @@ func TestVlenBoundedKilled(t *testing.T) {
 	}
 }
 
-// vlenGoesOn changes the last row of boundedWords, which has these lines, appends two rows, one by one, and then more.
+// vlenGoesOn changes the last row of boundedWords, which has these lines, appends two rows, one by
+// one, and then more.
 func vlenGoesOn(t *testing.T, d store.Driver, lines []byte, sharded bool) {
 	t.Helper()
 	h := open(t, d, nil)
@@ -157,7 +160,8 @@ func TestVlenBoundedReaders(t *testing.T) {
 				w.data = c.want(w.data)
 				got := make([]byte, len(old))
 				_, err := v.Lines().ReadAt(t.Context(), got, 0)
-				if shorter := len(w.data) < 16; shorter != errors.Is(err, zarrcore.ErrChanged) || !shorter && (err != nil || !bytes.Equal(got, old)) {
+				if shorter := len(w.data) < 16; shorter != errors.Is(err, zarrcore.ErrChanged) ||
+					!shorter && (err != nil || !bytes.Equal(got, old)) {
 					t.Errorf("a program that had it open: %v, found\n%s", err, got)
 				}
 				if got := allLines(t, h, "a"); !bytes.Equal(got, w.lines(t)) {
@@ -168,8 +172,8 @@ func TestVlenBoundedReaders(t *testing.T) {
 	}
 }
 
-// TestVlenBoundedReadWhileWritten: a program that reads such an array while it grows and is cut finds whole rows of some moment, or
-// ErrChanged.
+// TestVlenBoundedReadWhileWritten: a program that reads such an array while it grows and is cut
+// finds whole rows of some moment, or ErrChanged.
 func TestVlenBoundedReadWhileWritten(t *testing.T) {
 	for _, sharded := range []bool{false, true} {
 		t.Run(fmt.Sprint("sharded ", sharded), func(t *testing.T) {
@@ -193,7 +197,8 @@ func TestVlenBoundedReadWhileWritten(t *testing.T) {
 						}
 						got := make([]byte, all.Len())
 						n, err := v.Lines().ReadAt(t.Context(), got, 0)
-						if err != nil && err != io.EOF && !errors.Is(err, zarrcore.ErrChanged) || !strings.HasPrefix(all.String(), string(got[:n])) {
+						if err != nil && err != io.EOF && !errors.Is(err, zarrcore.ErrChanged) ||
+							!strings.HasPrefix(all.String(), string(got[:n])) {
 							t.Errorf("shape %v: %v, found\n%s", v.Meta().Shape, err, got[:n])
 							return
 						}
@@ -202,13 +207,16 @@ func TestVlenBoundedReadWhileWritten(t *testing.T) {
 			}
 			lines := slices.Collect(strings.Lines(all.String()))
 			rows := 0
-			for _, add := range []int{1, 1, 2, 4, 7, -3, 1, 5, -11, 2, 2, 1, 9, -1, -1, 13, 3, -20, 17, -26, 24, -15, 1, 1, 15, -5, 4, 4, -33, 33, -30, 27, 5} {
+			for _, add := range []int{1, 1, 2, 4, 7, -3, 1, 5, -11, 2, 2, 1, 9, -1, -1, 13, 3, -20,
+				17, -26, 24, -15, 1, 1, 15, -5, 4, 4, -33, 33, -30, 27, 5} {
 				if rows += add; add < 0 {
-					must(t, h.SetDocument(t.Context(), "a", fmt.Appendf(nil, `{"shape":[%d,2]}`, rows)))
+					must(t,
+						h.SetDocument(t.Context(), "a", fmt.Appendf(nil, `{"shape":[%d,2]}`, rows)))
 					continue
 				}
 				text := strings.Join(lines[2*(rows-add):2*rows], "")
-				must(t, h.AppendLines(t.Context(), "a", strings.NewReader(text), int64(len(text)), false))
+				must(t, h.AppendLines(t.Context(), "a", strings.NewReader(text), int64(len(text)),
+					false))
 			}
 			done.Store(true)
 			readers.Wait()
@@ -224,11 +232,13 @@ func TestVlenBoundedCounts(t *testing.T) {
 		w := boundedWords(8, false)
 		d := group(t)
 		w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
-		all := words{shape: []int64{10, 2}, data: slices.Concat(w.data, []string{"x", "x", "x", "x"})}
+		all := words{shape: []int64{10, 2},
+			data: slices.Concat(w.data, []string{"x", "x", "x", "x"})}
 		put(t, d, "a/c/2/0", all.encode(t, []int64{6, 0}, []int64{rows, 2}))
 		got := make([]byte, len(w.lines(t)))
 		_, err := openVlen(t, open(t, d, nil), "a").Lines().ReadAt(t.Context(), got, 0)
-		if good != (err == nil && bytes.Equal(got, w.lines(t))) || !good && !errors.Is(err, compress.ErrCorrupt) {
+		if good != (err == nil && bytes.Equal(got, w.lines(t))) || !good &&
+			!errors.Is(err, compress.ErrCorrupt) {
 			t.Errorf("%d rows: %v, found\n%s", rows, err, got)
 		}
 	}
@@ -236,7 +246,8 @@ func TestVlenBoundedCounts(t *testing.T) {
 	d := group(t)
 	w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
 	put(t, d, "a/c/2/0", w.encode(t, []int64{6, 0}, []int64{1, 5}))
-	if _, err := openVlen(t, open(t, d, nil), "a").Count(t.Context()); !errors.Is(err, compress.ErrCorrupt) || !strings.Contains(err.Error(), "expected 4 elements, found 5") {
+	if _, err := openVlen(t, open(t, d, nil), "a").Count(t.Context()); !errors.Is(err,
+		compress.ErrCorrupt) || !strings.Contains(err.Error(), "expected 4 elements, found 5") {
 		t.Errorf("two and a half rows: %v", err)
 	}
 }

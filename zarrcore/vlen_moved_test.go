@@ -22,9 +22,10 @@ import (
 // movedWords are arrays of strings to be moved, by the way in which they are stored.
 func movedWords() map[string]words {
 	return map[string]words{
-		"chunks":          {shape: []int64{600}, chunk: []int64{20}},
-		"holes":           {shape: []int64{600}, chunk: []int64{20}, missing: 0.5},
-		"shards":          {shape: []int64{600}, chunk: []int64{60}, inner: []int64{20}, missing: 0.3},
+		"chunks": {shape: []int64{600}, chunk: []int64{20}},
+		"holes":  {shape: []int64{600}, chunk: []int64{20}, missing: 0.5},
+		"shards": {shape: []int64{600}, chunk: []int64{60}, inner: []int64{20},
+			missing: 0.3},
 		"bounded":         boundedWords(80, false),
 		"bounded, shards": boundedWords(80, true),
 	}
@@ -90,7 +91,8 @@ func TestVlenReadWhileAway(t *testing.T) {
 			}
 			must(t, other.Rename(t.Context(), "z", "a", false))
 			if got, err := readLines(openVlen(t, h, "a")); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("when it is back: read %d bytes, %v; want %d others", len(got), err, len(want))
+				t.Errorf("when it is back: read %d bytes, %v; want %d others", len(got), err,
+					len(want))
 			}
 		})
 	}
@@ -110,7 +112,8 @@ func TestVlenRemovedByOther(t *testing.T) {
 				t.Errorf("removed: read %d bytes and no error", len(got))
 			}
 			w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
-			if got, err := readLines(openVlen(t, h, "a")); err != nil || !bytes.Equal(got, w.lines(t)) {
+			if got, err := readLines(openVlen(t, h, "a")); err != nil ||
+				!bytes.Equal(got, w.lines(t)) {
 				t.Errorf("created again: %d bytes, %v", len(got), err)
 			}
 		})

@@ -55,7 +55,11 @@ func (w *words) write(t testing.TB, d store.Writer, path string, rng *rand.Rand)
 			w.erase(origin, block)
 			continue
 		}
-		put(t, d, under(path, strings.Join(append([]string{"c"}, strings.Fields(strings.Trim(fmt.Sprint(at), "[]"))...), "/")), w.object(t, origin, block, rng))
+		put(t, d,
+			under(path,
+				strings.Join(append([]string{"c"},
+					strings.Fields(strings.Trim(fmt.Sprint(at), "[]"))...), "/")),
+			w.object(t, origin, block, rng))
 	}
 }
 
@@ -74,7 +78,9 @@ func (w *words) lengths() [][]int64 {
 func (w *words) document() string {
 	codecs := `"vlen-utf8","gzip"`
 	if w.inner != nil {
-		codecs = fmt.Sprintf(`{"name":"sharding_indexed","configuration":{"chunk_shape":%s,"codecs":[%s],"index_codecs":["bytes"]}}`, list(w.inner), codecs)
+		codecs =
+			fmt.Sprintf(
+				`{"name":"sharding_indexed","configuration":{"chunk_shape":%s,"codecs":[%s],"index_codecs":["bytes"]}}`, list(w.inner), codecs)
 	}
 	grid := w.grid
 	if grid == "" {
@@ -108,7 +114,8 @@ func (w *words) object(t testing.TB, origin, block []int64, rng *rand.Rand) []by
 	return append(body, index...)
 }
 
-// each calls do with the element of data for each place of a block, nil for those outside the array.
+// each calls do with the element of data for each place of a block, nil for those outside the
+// array.
 func (w *words) each(origin, block []int64, do func(word *string)) {
 	for at := range positions(block) {
 		place, inside := int64(0), true
@@ -176,20 +183,22 @@ func (w *words) fixed() (b []byte, width int64) {
 
 // vlenShapes are arrays of strings of many cuts.
 var vlenShapes = map[string]words{
-	"no axes":         {shape: []int64{}, chunk: []int64{}},
-	"empty":           {shape: []int64{0, 3}, chunk: []int64{2, 2}},
-	"one axis":        {shape: []int64{1000}, chunk: []int64{64}, missing: .3},
-	"one chunk":       {shape: []int64{7}, chunk: []int64{10}},
-	"two axes":        {shape: []int64{37, 41}, chunk: []int64{8, 5}, missing: .3},
-	"columns":         {shape: []int64{700, 3}, chunk: []int64{700, 1}},
-	"three axes":      {shape: []int64{5, 6, 70}, chunk: []int64{2, 3, 32}},
-	"shards":          {shape: []int64{33, 30}, chunk: []int64{8, 12}, inner: []int64{4, 3}, missing: .2},
+	"no axes":    {shape: []int64{}, chunk: []int64{}},
+	"empty":      {shape: []int64{0, 3}, chunk: []int64{2, 2}},
+	"one axis":   {shape: []int64{1000}, chunk: []int64{64}, missing: .3},
+	"one chunk":  {shape: []int64{7}, chunk: []int64{10}},
+	"two axes":   {shape: []int64{37, 41}, chunk: []int64{8, 5}, missing: .3},
+	"columns":    {shape: []int64{700, 3}, chunk: []int64{700, 1}},
+	"three axes": {shape: []int64{5, 6, 70}, chunk: []int64{2, 3, 32}},
+	"shards": {shape: []int64{33, 30}, chunk: []int64{8, 12}, inner: []int64{4, 3},
+		missing: .2},
 	"nothing written": {shape: []int64{3000}, chunk: []int64{100}, missing: 1},
 	"cut": {shape: []int64{20, 9}, missing: .2, cuts: [][]int64{{3, 1, 6, 7, 7}, {2, 2, 2, 3}},
 		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[3,1,6,[7,9999]],[[2,3],3]]}}`},
 	"cut with padding": {shape: []int64{7, 9}, cuts: [][]int64{{5, 4}, {20}},
 		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[5,4,[1,9999]],20]}}`},
-	"cut shards": {shape: []int64{9, 12}, inner: []int64{2, 3}, missing: .2, cuts: [][]int64{{2, 6, 2}, {3, 9}},
+	"cut shards": {shape: []int64{9, 12}, inner: []int64{2, 3}, missing: .2,
+		cuts: [][]int64{{2, 6, 2}, {3, 9}},
 		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[2,6,[2,3],[4,9999]],[3,9]]}}`},
 	"bounded": {shape: []int64{10, 5}, missing: .2, cuts: [][]int64{{4, 4, 2}, {3, 2}},
 		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[4,3]}}`},
@@ -197,11 +206,13 @@ var vlenShapes = map[string]words{
 		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[30,4]}}`},
 	"bounded, large chunks": {shape: []int64{100}, cuts: [][]int64{{64, 36}},
 		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[64]}}`},
-	"bounded shards": {shape: []int64{10, 4}, inner: []int64{2, 1}, missing: .2, cuts: [][]int64{{4, 4, 2}, {3, 1}},
+	"bounded shards": {shape: []int64{10, 4}, inner: []int64{2, 1}, missing: .2,
+		cuts: [][]int64{{4, 4, 2}, {3, 1}},
 		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[4,3]}}`},
 }
 
-// TestVlenModel reads arrays of strings in every way: in order, at random before and after counting, as lines and of fixed width.
+// TestVlenModel reads arrays of strings in every way: in order, at random before and after
+// counting, as lines and of fixed width.
 func TestVlenModel(t *testing.T) {
 	ctx := context.Background()
 	for name, w := range vlenShapes {
@@ -215,7 +226,9 @@ func TestVlenModel(t *testing.T) {
 			if v.Len() != int64(len(w.data)) {
 				t.Fatalf("%d elements, want %d", v.Len(), len(w.data))
 			}
-			checkAtRandom(t, rng, want, func(p []byte, off int64) (int, error) { return v.Lines().ReadAt(ctx, p, off) })
+			checkAtRandom(t, rng, want, func(p []byte, off int64) (int, error) {
+				return v.Lines().ReadAt(ctx, p, off)
+			})
 			r := v.Lines()
 			var got []byte
 			for p := make([]byte, 777); ; {
@@ -236,9 +249,13 @@ func TestVlenModel(t *testing.T) {
 			if err != nil || c.Lines != int64(len(want)) || c.Width != width {
 				t.Fatalf("counted %+v, %v; want %d bytes, width %d", c, err, len(want), width)
 			}
-			checkAtRandom(t, rng, want, func(p []byte, off int64) (int, error) { return r.ReadAt(ctx, p, off) })
+			checkAtRandom(t, rng, want, func(p []byte, off int64) (int, error) {
+				return r.ReadAt(ctx, p, off)
+			})
 			if len(fixed) > 0 {
-				checkAtRandom(t, rng, fixed, func(p []byte, off int64) (int, error) { return v.ReadFixed(ctx, p, off, width) })
+				checkAtRandom(t, rng, fixed, func(p []byte, off int64) (int, error) {
+					return v.ReadFixed(ctx, p, off, width)
+				})
 			}
 		})
 	}
@@ -254,7 +271,9 @@ func openVlen(t testing.TB, h *zarrcore.Hierarchy, path string) *zarrcore.VlenAr
 }
 
 // checkAtRandom reads stretches of what should be want, also across its end.
-func checkAtRandom(t *testing.T, rng *rand.Rand, want []byte, readAt func(p []byte, off int64) (int, error)) {
+func checkAtRandom(
+	t *testing.T, rng *rand.Rand, want []byte, readAt func(p []byte, off int64) (int, error),
+) {
 	t.Helper()
 	for range 40 {
 		off := rng.IntN(len(want) + 2)
@@ -264,13 +283,15 @@ func checkAtRandom(t *testing.T, rng *rand.Rand, want []byte, readAt func(p []by
 		if off > len(want) {
 			end = off
 		}
-		if n != end-off || n > 0 && !bytes.Equal(p[:n], want[off:end]) || (err != nil) != (n < len(p)) || err != nil && err != io.EOF {
+		if n != end-off || n > 0 && !bytes.Equal(p[:n], want[off:end]) ||
+			(err != nil) != (n < len(p)) || err != nil && err != io.EOF {
 			t.Errorf("[%d, +%d) of %d: %d bytes, %v", off, len(p), len(want), n, err)
 		}
 	}
 }
 
-// TestVlenDecodesOnce: a program that reads in order has each chunk decoded once, and counting what was read decodes none again.
+// TestVlenDecodesOnce: a program that reads in order has each chunk decoded once, and counting what
+// was read decodes none again.
 func TestVlenDecodesOnce(t *testing.T) {
 	ctx := context.Background()
 	w := words{shape: []int64{600, 20}, chunk: []int64{50, 7}}
@@ -292,7 +313,8 @@ func TestVlenDecodesOnce(t *testing.T) {
 	}
 }
 
-// TestVlenChanges: what was stored before OpenVlen is what is read after it, and a reader gets ErrChanged once its lines have moved.
+// TestVlenChanges: what was stored before OpenVlen is what is read after it, and a reader gets
+// ErrChanged once its lines have moved.
 func TestVlenChanges(t *testing.T) {
 	ctx := context.Background()
 	w := words{shape: []int64{600}, chunk: []int64{100}}
@@ -309,7 +331,8 @@ func TestVlenChanges(t *testing.T) {
 	v := openVlen(t, h, "a")
 	want := w.lines(t)
 	got := make([]byte, len(want))
-	if n, err := v.Lines().ReadAt(ctx, got, 0); n != len(want) || err != nil || !bytes.Equal(got, want) {
+	if n, err := v.Lines().ReadAt(ctx, got, 0); n != len(want) || err != nil ||
+		!bytes.Equal(got, want) {
 		t.Errorf("after a change: %d bytes, %v", n, err)
 	}
 	if c, err := v.Count(ctx); err != nil || c.Lines != int64(len(want)) {
@@ -327,8 +350,8 @@ func TestVlenChanges(t *testing.T) {
 	}
 }
 
-// TestVlenStale: a reader that was opened before objects were replaced, and has none of them in memory, gets an error and no
-// torn lines.
+// TestVlenStale: a reader that was opened before objects were replaced, and has none of them in
+// memory, gets an error and no torn lines.
 func TestVlenStale(t *testing.T) {
 	ctx := context.Background()
 	w := words{shape: []int64{600}, chunk: []int64{100}}
@@ -342,7 +365,8 @@ func TestVlenStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write(t, d, "a", rng)
-	if _, err := v.Lines().ReadAt(ctx, make([]byte, c.Lines), 0); !errors.Is(err, zarrcore.ErrChanged) {
+	if _, err := v.Lines().ReadAt(ctx, make([]byte, c.Lines), 0); !errors.Is(err,
+		zarrcore.ErrChanged) {
 		t.Errorf("lines: %v, want ErrChanged", err)
 	}
 	if _, err := v.ReadFixed(ctx, make([]byte, 10000), 0, 3); !errors.Is(err, zarrcore.ErrChanged) {
@@ -362,18 +386,21 @@ func TestVlenCorrupt(t *testing.T) {
 	v := openVlen(t, h, "a")
 	_, err := v.Count(ctx)
 	var z *zarrcore.Error
-	if !errors.Is(err, compress.ErrCorrupt) || !errors.As(err, &z) || z.Path != "a" || z.Key != "a/c/3" {
+	if !errors.Is(err, compress.ErrCorrupt) || !errors.As(err, &z) || z.Path != "a" ||
+		z.Key != "a/c/3" {
 		t.Errorf("counting: %v", err)
 	}
 	want := w.lines(t)
 	p := make([]byte, len(want))
 	n, err := v.Lines().ReadAt(ctx, p, 0)
-	if !errors.Is(err, compress.ErrCorrupt) || !bytes.Equal(p[:n], want[:n]) || bytes.Count(p[:n], []byte("\n")) != 300 {
+	if !errors.Is(err, compress.ErrCorrupt) || !bytes.Equal(p[:n], want[:n]) ||
+		bytes.Count(p[:n], []byte("\n")) != 300 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	fixed, width := w.fixed()
 	at := 4 * width * 450
-	if n, err := v.ReadFixed(ctx, p[:100], at, width); err != nil || !bytes.Equal(p[:n], fixed[at:at+100]) {
+	if n, err := v.ReadFixed(ctx, p[:100], at, width); err != nil ||
+		!bytes.Equal(p[:n], fixed[at:at+100]) {
 		t.Errorf("behind the damage: %v", err)
 	}
 	put(t, d, "a/c/3", w.object(t, []int64{300}, w.chunk, nil))
@@ -388,12 +415,18 @@ func TestVlenRefused(t *testing.T) {
 	d := group(t)
 	w := words{shape: []int64{4}, chunk: []int64{2}}
 	w.write(t, d, "strings", rand.New(rand.NewPCG(9, 9)))
-	f := fixture{element: elements[0], path: "numbers", format: 3, shape: []int64{4}, chunk: []int64{2}, separator: "/"}
+	f := fixture{element: elements[0], path: "numbers", format: 3, shape: []int64{4},
+		chunk: []int64{2}, separator: "/"}
 	f.write(t, d, rand.New(rand.NewPCG(9, 9)))
-	put(t, d, "pickled/.zarray", []byte(`{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"pickle"}]}`))
-	put(t, d, "endless/zarr.json", []byte(strings.Replace(strings.Replace(w.document(), `"shape":[4]`, `"shape":[100000000000]`, 1), "gzip", "zstd", 1)))
+	put(t, d, "pickled/.zarray",
+		[]byte(
+			`{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"pickle"}]}`))
+	put(t, d, "endless/zarr.json",
+		[]byte(strings.Replace(strings.Replace(w.document(), `"shape":[4]`,
+			`"shape":[100000000000]`, 1), "gzip", "zstd", 1)))
 	h := open(t, d, nil)
-	if _, err := h.OpenArray(ctx, "strings"); !errors.Is(err, zarrcore.ErrVlen) || !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := h.OpenArray(ctx, "strings"); !errors.Is(err, zarrcore.ErrVlen) ||
+		!errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("OpenArray of strings: %v", err)
 	}
 	if _, err := h.OpenVlen(ctx, "numbers"); err == nil {
@@ -408,7 +441,8 @@ func TestVlenRefused(t *testing.T) {
 		"pickled": `cannot open "pickled": codec "numcodecs.pickle": not decoded, as decoding it executes code from the data; if you trust it, read it with zarr-python and store it again as strings or numbers`,
 		"endless": `cannot open "endless": 100000000000 elements of no fixed size, expected at most 68719476736: unsupported operation`,
 	} {
-		if err := h.Readable(ctx, path); !errors.Is(err, errors.ErrUnsupported) || err.Error() != want {
+		if err := h.Readable(ctx, path); !errors.Is(err, errors.ErrUnsupported) ||
+			err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", path, err, want)
 		}
 	}
@@ -417,7 +451,8 @@ func TestVlenRefused(t *testing.T) {
 	}
 }
 
-// TestVlenBudget: decoded chunks take what the budget allows, and one that would take more than the limit is an error.
+// TestVlenBudget: decoded chunks take what the budget allows, and one that would take more than the
+// limit is an error.
 func TestVlenBudget(t *testing.T) {
 	ctx := context.Background()
 	d := group(t)
@@ -439,7 +474,8 @@ func TestVlenBudget(t *testing.T) {
 	if got := h.Status().MemoryUsed; got > 6<<20 || got < 2<<20 {
 		t.Errorf("%d bytes of memory are in use, want some 4 MiB", got)
 	}
-	if _, err := openVlen(t, h, "b").Count(ctx); !errors.Is(err, compress.ErrTooLarge) || !strings.Contains(err.Error(), `"b": chunk b/c/7`) {
+	if _, err := openVlen(t, h, "b").Count(ctx); !errors.Is(err, compress.ErrTooLarge) ||
+		!strings.Contains(err.Error(), `"b": chunk b/c/7`) {
 		t.Errorf("a chunk of 70 MiB: %v", err)
 	}
 }

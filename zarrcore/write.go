@@ -34,7 +34,8 @@ var (
 	// ErrGroupStays says that a document of an array was written over that of a group.
 	ErrGroupStays = edit.ErrGroupStays
 
-	// ErrOtherFormat says that a node cannot be moved to a group of another Zarr format: it has to be copied.
+	// ErrOtherFormat says that a node cannot be moved to a group of another Zarr format: it has to
+	// be copied.
 	ErrOtherFormat = errors.New("the target has another Zarr format")
 )
 

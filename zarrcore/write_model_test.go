@@ -123,7 +123,8 @@ var errSick = errors.New("the store is sick")
 func (m *writeModel) Inject(op storetest.Op) storetest.Fault {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.sick != nil && !m.well && op.Kind != storetest.OpStat && op.Kind != storetest.OpList && m.sick() {
+	if m.sick != nil && !m.well && op.Kind != storetest.OpStat && op.Kind != storetest.OpList &&
+		m.sick() {
 		return storetest.Fault{Err: errSick}
 	}
 	return storetest.Fault{}
@@ -164,7 +165,8 @@ type writeModel struct {
 }
 
 func newWriteModel(t *testing.T, c writeCase, seed uint64) *writeModel {
-	m := &writeModel{t: t, c: c, r: rand.New(rand.NewPCG(seed, 3)), seed: seed, faults: rand.New(rand.NewPCG(seed, 4)), well: true}
+	m := &writeModel{t: t, c: c, r: rand.New(rand.NewPCG(seed, 3)), seed: seed,
+		faults: rand.New(rand.NewPCG(seed, 4)), well: true}
 	if seed%2 == 0 {
 		m.st = store.New(storetest.Faulty(memstore.New(), m), "memory")
 	} else {
@@ -223,7 +225,8 @@ func (m *writeModel) open() {
 		m.h.Close()
 	}
 	var err error
-	o := &zarrcore.Options{CacheSize: 1 << 20, DirtySize: 1 << (10 + m.r.IntN(6)), ScratchDir: m.t.TempDir(), Workers: 2}
+	o := &zarrcore.Options{CacheSize: 1 << 20, DirtySize: 1 << (10 + m.r.IntN(6)),
+		ScratchDir: m.t.TempDir(), Workers: 2}
 	if m.h, err = zarrcore.Open(m.t.Context(), m.st, o); err != nil {
 		m.t.Fatal(err)
 	}
@@ -361,6 +364,7 @@ func (m *writeModel) check(off, n int64) {
 		for p[i] == m.data[off+int64(i)] {
 			i++
 		}
-		m.t.Fatalf("seed %d: read %d+%d: byte %d is %d, expected %d", m.seed, off, n, off+int64(i), p[i], m.data[off+int64(i)])
+		m.t.Fatalf("seed %d: read %d+%d: byte %d is %d, expected %d", m.seed, off, n, off+int64(i),
+			p[i], m.data[off+int64(i)])
 	}
 }

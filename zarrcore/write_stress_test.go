@@ -44,7 +44,8 @@ func (a *arena) Inject(op storetest.Op) storetest.Fault {
 	if n>>60 == 0 {
 		f.Delay = 50 * time.Microsecond
 	}
-	if a.sick.Load() && op.Kind != storetest.OpStat && op.Kind != storetest.OpList && n>>32%40 == 0 {
+	if a.sick.Load() && op.Kind != storetest.OpStat && op.Kind != storetest.OpList &&
+		n>>32%40 == 0 {
 		f.Err = errSick
 	}
 	return f
@@ -59,13 +60,16 @@ func TestWriteStress(t *testing.T) {
 			{"name": "crc32c"}], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`,
 	} {
 		for _, two := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, two hierarchies %v", name, two), func(t *testing.T) { stress(t, codecs, two) })
+			t.Run(fmt.Sprintf("%s, two hierarchies %v", name, two), func(t *testing.T) {
+				stress(t, codecs, two)
+			})
 		}
 	}
 }
 
 func stress(t *testing.T, codecs string, two bool) {
-	a := &arena{t: t, acked: make([]atomic.Uint64, arenaStays), begun: make([]atomic.Uint64, arenaStays), stop: make(chan struct{})}
+	a := &arena{t: t, acked: make([]atomic.Uint64, arenaStays),
+		begun: make([]atomic.Uint64, arenaStays), stop: make(chan struct{})}
 	a.driver = storetest.Faulty(memstore.New(), a)
 	must(t, writable(t, 3, a.driver).CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array", "shape": [96],
 		"data_type": "uint64", "fill_value": 0, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [16]}},
@@ -101,7 +105,8 @@ func stress(t *testing.T, codecs string, two bool) {
 }
 
 func (a *arena) open() *zarrcore.Hierarchy {
-	h, err := zarrcore.Open(a.t.Context(), store.New(a.driver, ""), &zarrcore.Options{DirtySize: 700, ScratchDir: a.t.TempDir()})
+	h, err := zarrcore.Open(a.t.Context(), store.New(a.driver, ""),
+		&zarrcore.Options{DirtySize: 700, ScratchDir: a.t.TempDir()})
 	must(a.t, err)
 	a.t.Cleanup(func() { h.Close() })
 	return h
@@ -148,7 +153,8 @@ func (a *arena) write(h *zarrcore.Hierarchy, w int, r *rand.Rand) {
 		v := a.acked[i].Load() + 1
 		a.begun[i].Store(v)
 		p := binary.LittleEndian.AppendUint64(nil, v)
-		if n, err := arr.WriteAt(context.Background(), p, int64(8*i)); !a.ok("write", err) || n != 8 {
+		if n, err := arr.WriteAt(context.Background(), p, int64(8*i)); !a.ok("write", err) ||
+			n != 8 {
 			_, err = arr.Accept(context.Background(), p, int64(8*i))
 			if err != nil {
 				a.t.Errorf("accept: %v", err)
@@ -183,7 +189,8 @@ func (a *arena) read(h *zarrcore.Hierarchy, all bool, r *rand.Rand) {
 		case i >= arenaStays && v != 0 && v != uint64(i):
 			a.t.Errorf("element %d, which comes and goes, is %d", i, v)
 		case i < arenaStays && all && (v < floor[i] || v > a.begun[i].Load()):
-			a.t.Errorf("element %d is %d, expected between %d and %d", i, v, floor[i], a.begun[i].Load())
+			a.t.Errorf("element %d is %d, expected between %d and %d", i, v, floor[i],
+				a.begun[i].Load())
 		}
 	}
 }
@@ -204,7 +211,8 @@ func (a *arena) resize(h *zarrcore.Hierarchy, r *rand.Rand) {
 	size := int64(8 * (arenaStays + r.IntN(arenaMost-arenaStays)))
 	a.ok("resize", arr.SetSize(context.Background(), size))
 	if i := size / 8; i < arenaMost {
-		_, err := arr.WriteAt(context.Background(), binary.LittleEndian.AppendUint64(nil, uint64(i)), size)
+		_, err := arr.WriteAt(context.Background(),
+			binary.LittleEndian.AppendUint64(nil, uint64(i)), size)
 		a.ok("append", err)
 		fresh := make([]byte, 8)
 		if _, err := arr.Live().ReadAt(context.Background(), fresh, size); err == nil {

@@ -37,7 +37,8 @@ func writable(t *testing.T, format int, d store.Driver) *zarrcore.Hierarchy {
 
 func reopened(t *testing.T, d store.Driver) *zarrcore.Hierarchy {
 	t.Helper()
-	h, err := zarrcore.Open(t.Context(), store.New(d, "test"), &zarrcore.Options{ScratchDir: t.TempDir()})
+	h, err := zarrcore.Open(t.Context(), store.New(d, "test"),
+		&zarrcore.Options{ScratchDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,8 @@ func TestTree(t *testing.T) {
 		}
 		must(t, h.Remove(ctx, "c"))
 		must(t, h.Remove(ctx, "k/h"))
-		put(t, d, "k/.zarrfs-migration.json", []byte("{}")) // what the group was before a migration goes with it
+		// what the group was before a migration goes with it
+		put(t, d, "k/.zarrfs-migration.json", []byte("{}"))
 		must(t, h.Remove(ctx, "k"))
 		want(t, h.Remove(ctx, "k"), iofs.ErrNotExist)
 	}
@@ -184,10 +186,12 @@ func TestDocuments(t *testing.T) {
 		must(t, h.SetDocument(ctx, "a", []byte(`{"attributes": {"x": 1}, "shape": [6, 5]}`)))
 		must(t, a.Flush(ctx, true))
 		b := openArray(t, reopened(t, d), "a")
-		if !slices.Equal(b.Meta().Shape, []int64{6, 5}) || b.Meta().Attributes.Get("units").Exists() || !b.Meta().Attributes.Get("x").Exists() {
+		if !slices.Equal(b.Meta().Shape, []int64{6, 5}) ||
+			b.Meta().Attributes.Get("units").Exists() || !b.Meta().Attributes.Get("x").Exists() {
 			t.Errorf("shape %v, attributes %s", b.Meta().Shape, b.Meta().Attributes.Raw())
 		}
-		if got, expect := whole(t, b), append(counting(20), make([]byte, 40)...); !bytes.Equal(got, expect) {
+		if got, expect := whole(t, b), append(counting(20), make([]byte, 40)...); !bytes.Equal(got,
+			expect) {
 			t.Error("what was written before the document changed is lost")
 		}
 	}
@@ -237,7 +241,8 @@ func TestTransposed(t *testing.T) {
 		if got := whole(t, f); !bytes.Equal(got, data) {
 			t.Error("a write in C order is not seen in Fortran order")
 		}
-		for i, x := range []*zarrcore.Array{a, f} { // each sees what the other has stored, whatever it has cached
+		// each sees what the other has stored, whatever it has cached
+		for i, x := range []*zarrcore.Array{a, f} {
 			y := []*zarrcore.Array{f, a}[i]
 			before := whole(t, y)
 			_, err = x.WriteAt(ctx, []byte{9, 9, 9, byte(i)}, 0)
@@ -309,7 +314,8 @@ func TestSlowWriter(t *testing.T) {
 	want(t, a.Flush(t.Context(), false), zarrcore.ErrFraction)
 	must(t, a.SetSize(t.Context(), 60))
 	must(t, a.Flush(t.Context(), false))
-	if got := whole(t, openArray(t, reopened(t, d), "a")); !bytes.Equal(got, append(counting(12), make([]byte, 12)...)) {
+	if got := whole(t, openArray(t, reopened(t, d), "a")); !bytes.Equal(got,
+		append(counting(12), make([]byte, 12)...)) {
 		t.Errorf("%v, expected %v and fill", got, counting(12))
 	}
 }
@@ -323,14 +329,15 @@ type full struct {
 
 func newFull() *full {
 	f := &full{}
-	f.Driver = storetest.Faulty(memstore.New(), storetest.InjectorFunc(func(op storetest.Op) storetest.Fault {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if op.Kind == storetest.OpStage {
-			return storetest.Fault{Err: f.err}
-		}
-		return storetest.Fault{}
-	}))
+	f.Driver = storetest.Faulty(memstore.New(),
+		storetest.InjectorFunc(func(op storetest.Op) storetest.Fault {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if op.Kind == storetest.OpStage {
+				return storetest.Fault{Err: f.err}
+			}
+			return storetest.Fault{}
+		}))
 	return f
 }
 
@@ -561,7 +568,8 @@ func TestOrphans(t *testing.T) {
 				t.Errorf("%s: kept %d bytes, %v", tc.name, len(got), err)
 			}
 		}
-		if tc.replaced && !tc.remove && !bytes.HasPrefix(whole(t, openArray(t, reopened(t, d), "a")), counting(2)) {
+		if tc.replaced && !tc.remove &&
+			!bytes.HasPrefix(whole(t, openArray(t, reopened(t, d), "a")), counting(2)) {
 			t.Errorf("%s: the array in its place is not as it was written", tc.name)
 		}
 	}
@@ -582,19 +590,23 @@ func TestVacate(t *testing.T) {
 		{name: "removed", kept: 1},
 		{name: "open", inUse: true, want: zarrcore.ErrInUse, dirty: 40},
 		{name: "made anew by another program", back: true, want: iofs.ErrExist, dirty: 40},
-		{name: "store away", fault: map[string]error{"zarr.json": iofs.ErrNotExist}, want: iofs.ErrNotExist, dirty: 40},
-		{name: "store unreadable", fault: map[string]error{"zarr.json": syscall.EIO}, want: syscall.EIO, dirty: 40},
-		{name: "document unreadable", fault: map[string]error{"a/zarr.json": syscall.EACCES}, want: syscall.EACCES, dirty: 40},
+		{name: "store away", fault: map[string]error{"zarr.json": iofs.ErrNotExist},
+			want: iofs.ErrNotExist, dirty: 40},
+		{name: "store unreadable", fault: map[string]error{"zarr.json": syscall.EIO},
+			want: syscall.EIO, dirty: 40},
+		{name: "document unreadable", fault: map[string]error{"a/zarr.json": syscall.EACCES},
+			want: syscall.EACCES, dirty: 40},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d, faults := memstore.New(), false
 			writable(t, 3, d)
-			h := reopened(t, storetest.Faulty(d, storetest.InjectorFunc(func(op storetest.Op) storetest.Fault {
-				if !faults {
-					return storetest.Fault{}
-				}
-				return storetest.Fault{Err: tc.fault[op.Key]}
-			})))
+			h := reopened(t,
+				storetest.Faulty(d, storetest.InjectorFunc(func(op storetest.Op) storetest.Fault {
+					if !faults {
+						return storetest.Fault{}
+					}
+					return storetest.Fault{Err: tc.fault[op.Key]}
+				})))
 			a, err := h.CreateArray(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false)
 			must(t, err)
 			_, err = a.WriteAt(t.Context(), counting(10), 0)
@@ -619,7 +631,8 @@ func TestVacate(t *testing.T) {
 				t.Errorf("kept in %q, expected %d files", kept, tc.kept)
 			}
 			if err == nil {
-				_, err := a.WriteAt(t.Context(), counting(10), 0) // by a handle of the array that is no more
+				// by a handle of the array that is no more
+				_, err := a.WriteAt(t.Context(), counting(10), 0)
 				must(t, err)
 				must(t, h.Flush(t.Context(), false))
 				if got := whole(t, b); !bytes.Equal(got, make([]byte, 40)) {
@@ -678,7 +691,8 @@ func TestFullChunksAreNotRead(t *testing.T) {
 	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array", "shape": [512, 512], "data_type": "uint32",
 		"fill_value": 0, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [512, 8]}}, "chunk_key_encoding": {"name": "default"},
 		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd", "configuration": {"level": 1, "checksum": false}}]}`)))
-	small, err := zarrcore.Open(t.Context(), store.New(d, "test"), &zarrcore.Options{ScratchDir: t.TempDir(), DirtySize: 100_000})
+	small, err := zarrcore.Open(t.Context(), store.New(d, "test"),
+		&zarrcore.Options{ScratchDir: t.TempDir(), DirtySize: 100_000})
 	must(t, err)
 	defer small.Close()
 	a := openArray(t, small, "a")
@@ -689,8 +703,10 @@ func TestFullChunksAreNotRead(t *testing.T) {
 	}
 	must(t, a.Flush(t.Context(), false))
 	s := small.Status()
-	if s.Write.ChunksEncoded != 64 || s.ChunksDecoded != 0 || s.Write.Spilled == 0 || s.Write.MemoryPeak > 150_000 {
-		t.Errorf("%d chunks encoded, %d decoded, %d bytes spilled, %d bytes of memory", s.Write.ChunksEncoded, s.ChunksDecoded, s.Write.Spilled, s.Write.MemoryPeak)
+	if s.Write.ChunksEncoded != 64 || s.ChunksDecoded != 0 || s.Write.Spilled == 0 ||
+		s.Write.MemoryPeak > 150_000 {
+		t.Errorf("%d chunks encoded, %d decoded, %d bytes spilled, %d bytes of memory",
+			s.Write.ChunksEncoded, s.ChunksDecoded, s.Write.Spilled, s.Write.MemoryPeak)
 	}
 	if !bytes.Equal(whole(t, openArray(t, reopened(t, d), "a")), data) {
 		t.Error("the stored array differs")
@@ -702,7 +718,8 @@ func TestFillIsNotStored(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		d := memstore.New()
 		writable(t, 3, d)
-		h, err := zarrcore.Open(t.Context(), store.New(d, "test"), &zarrcore.Options{KeepFill: keep})
+		h, err := zarrcore.Open(t.Context(), store.New(d, "test"),
+			&zarrcore.Options{KeepFill: keep})
 		must(t, err)
 		defer h.Close()
 		a, err := h.CreateArray(t.Context(), "a", []int64{4}, descr(t, "'<f8'"), false)
@@ -740,7 +757,8 @@ func TestAppendersAtOnce(t *testing.T) {
 					return
 				}
 				end.Lock()
-				_, err = a.WriteAt(t.Context(), bytes.Repeat([]byte{byte(i + 1)}, cols), a.Live().Size())
+				_, err = a.WriteAt(t.Context(), bytes.Repeat([]byte{byte(i + 1)}, cols),
+					a.Live().Size())
 				end.Unlock()
 				if err := errors.Join(err, a.Flush(t.Context(), false)); err != nil {
 					t.Error(err)

@@ -15,7 +15,8 @@ import (
 
 // Options say how the nodes of a store are shown.
 type Options struct {
-	MountOf string        // names the store in the documents of groups, which say that they are in a mount
+	// names the store in the documents of groups, which say that they are in a mount
+	MountOf string
 	Folder  bool          // the root may be a folder without metadata, with stores below it
 	Recipe  recipe.Recipe // what new arrays look like, where no group says otherwise
 	Fresh   store.Freshness

@@ -92,16 +92,18 @@ func (cat *looks) listChildren(
 
 // How far a listing is ahead of its reader.
 const (
-	listFirst = 16  // children of the first batch, so that a reader that waits sees something soon; each has twice as many as the one before
+	// children of the first batch, so that a reader that waits sees something soon; each has twice
+	// as many as the one before
+	listFirst = 16
 	listBatch = 256 // children whose kinds are found out by one goroutine
 	listAhead = 64  // batches: enough to look at while the next run is read
 )
 
 // A run is the names that are sorted together. A directory gives them in the order of some hash. A
-// program that sorts what is listed, as ls does, needs half the time if most of it is in order. File
-// systems are faster where neighbours are looked at one after the other. The first run ends early,
-// so that there is something to look at. Each may have runGrowth times as many names as the one
-// before: while they come, those before are being looked at.
+// program that sorts what is listed, as ls does, needs half the time if most of it is in order.
+// File systems are faster where neighbours are looked at one after the other. The first run ends
+// early, so that there is something to look at. Each may have runGrowth times as many names as the
+// one before: while they come, those before are being looked at.
 const (
 	runFirst  = 4096
 	runGrowth = 8
@@ -284,7 +286,9 @@ func (cat *looks) lookNear(ctx context.Context, path string, v2 bool) sight {
 
 func (cat *looks) lookV2(ctx context.Context, path string) (seen sight, found bool) {
 	key := store.Join(path, ".zarray")
-	if cat.lookAt(ctx, key, func(doc []byte) { seen.elements = elementsV2(doc) }) || cat.Exists(ctx, key) {
+	if cat.lookAt(ctx, key, func(doc []byte) {
+		seen.elements = elementsV2(doc)
+	}) || cat.Exists(ctx, key) {
 		seen.kind = ArrayNode
 		return seen, true
 	}
@@ -346,7 +350,8 @@ func sightV3(doc []byte) sight {
 }
 
 // maybeVlen are the names of data types whose elements have no fixed size.
-var maybeVlen = map[string]bool{"string": true, "bytes": true, "variable_length_bytes": true, "binary": true}
+var maybeVlen = map[string]bool{"string": true, "bytes": true, "variable_length_bytes": true,
+	"binary": true}
 
 // mentionsVlen reports whether one of these names is anywhere in the document. Nearly every array
 // has a codec "bytes", so that alone means nothing.
@@ -406,7 +411,8 @@ func plainString(after []byte) []byte {
 // elementsV2 returns what kind of elements the array has that a .zarray describes. It parses only
 // documents that have the name of a type without a fixed size.
 func elementsV2(doc []byte) Elements {
-	if !bytes.Contains(doc, []byte(`O"`)) && !bytes.Contains(doc, []byte(`O8"`)) && !bytes.Contains(doc, []byte(`O4"`)) {
+	if !bytes.Contains(doc, []byte(`O"`)) && !bytes.Contains(doc, []byte(`O8"`)) &&
+		!bytes.Contains(doc, []byte(`O4"`)) {
 		return Elements{}
 	}
 	a, _ := meta.ParseV2Array(bytes.Clone(doc), nil)

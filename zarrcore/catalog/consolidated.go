@@ -116,7 +116,8 @@ func (cat *copies) consolidatedAt(ctx context.Context, holder string) *consolida
 			continue
 		}
 		found.version = info.Version
-		if held != nil && held.consolidation != nil && held.version == info.Version && info.Version != "" {
+		if held != nil && held.consolidation != nil && held.version == info.Version &&
+			info.Version != "" {
 			found.consolidation = held.consolidation
 			break
 		}
@@ -206,7 +207,9 @@ func (cat *copies) renewRoot(ctx context.Context) {
 }
 
 // readConsolidated reads the copies in one document; nil if it holds none.
-func (cat *copies) readConsolidated(ctx context.Context, holder, name string) (*consolidation, error) {
+func (cat *copies) readConsolidated(
+	ctx context.Context, holder, name string,
+) (*consolidation, error) {
 	doc, info, err := cat.store.ReadAll(ctx, store.Join(holder, name), DocumentLimit)
 	if err != nil {
 		return nil, err
@@ -259,13 +262,15 @@ func (c *consolidation) grow(holder string) error {
 				break
 			}
 			if c.kinds[path] = DirectoryNode; len(c.kinds) > maxConsolidated {
-				return fmt.Errorf("expected at most %d nodes: %w", maxConsolidated, errors.ErrUnsupported)
+				return fmt.Errorf("expected at most %d nodes: %w", maxConsolidated,
+					errors.ErrUnsupported)
 			}
 		}
 	}
 	for path, kind := range c.kinds {
 		parent, name := splitKey(path)
-		c.children[parent] = append(c.children[parent], Child{Name: name, Kind: kind, Elements: c.elements(path)})
+		c.children[parent] = append(c.children[parent],
+			Child{Name: name, Kind: kind, Elements: c.elements(path)})
 	}
 	return nil
 }
@@ -338,11 +343,14 @@ func (c *consolidation) document(n *Node, name string) (doc []byte, known bool, 
 }
 
 // consolidatedChildren is ChildBatches where the store cannot list.
-func (cat *looks) consolidatedChildren(ctx context.Context, path string, yield func([]Child) error) error {
+func (cat *looks) consolidatedChildren(
+	ctx context.Context, path string, yield func([]Child) error,
+) error {
 	c := cat.consolidated(ctx, path)
 	if c == nil {
 		return &Error{Op: "list", Path: path, Err: fmt.Errorf(
-			"%w, and no group has consolidated metadata that name its children", store.ErrCannotList)}
+			"%w, and no group has consolidated metadata that name its children",
+			store.ErrCannotList)}
 	}
 	return yield(c.children[path])
 }

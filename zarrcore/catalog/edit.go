@@ -73,11 +73,13 @@ func (cat *Catalog) DropConsolidated(ctx context.Context, path string) error {
 	return nil
 }
 
-// mayBeConsolidated returns the node at path and the groups above it, the lowest first, but those that are known to have no consolidated
-// metadata: each of them is read only once as long as its document stays.
+// mayBeConsolidated returns the node at path and the groups above it, the lowest first, but those
+// that are known to have no consolidated metadata: each of them is read only once as long as its
+// document stays.
 func (cat *Catalog) mayBeConsolidated(ctx context.Context, path string) (dirs []string) {
 	may := map[string]bool{}
-	unknown := cat.store.StatAlong(ctx, path, []string{"zarr.json", ".zmetadata"}, func(dir, name string, info store.Info) {
+	unknown := cat.store.StatAlong(ctx, path, []string{"zarr.json", ".zmetadata"}, func(dir,
+		name string, info store.Info) {
 		may[dir] = may[dir] || name == ".zmetadata" || !cat.plain.has(dir, info.Version)
 	})
 	for dir := path; ; dir = store.Parent(dir) {
@@ -92,7 +94,8 @@ func (cat *Catalog) mayBeConsolidated(ctx context.Context, path string) (dirs []
 
 func (cat *Catalog) dropConsolidatedOf(ctx context.Context, path string) error {
 	if key := store.Join(path, ".zmetadata"); cat.Exists(ctx, key) {
-		if err := cat.store.Delete(ctx, key, store.If{}); err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		if err := cat.store.Delete(ctx, key, store.If{}); err != nil &&
+			!errors.Is(err, iofs.ErrNotExist) {
 			return err
 		}
 		cat.sayDropped(key)
@@ -126,7 +129,8 @@ func (cat *Catalog) sayDropped(key string) {
 		"zarr.consolidate_metadata makes it again", "key", key)
 }
 
-// plainDocuments are the documents of format 3 of which it is known that they have no consolidated metadata.
+// plainDocuments are the documents of format 3 of which it is known that they have no consolidated
+// metadata.
 type plainDocuments struct {
 	mu       sync.Mutex
 	versions map[string]string // by the path of their node
@@ -152,7 +156,9 @@ func (p *plainDocuments) note(path, version string) {
 
 // Edit changes a document, if there is one. Where another writer is faster, the
 // change is made to what that one has written.
-func (cat *Catalog) Edit(ctx context.Context, key string, change func(doc []byte) ([]byte, error)) error {
+func (cat *Catalog) Edit(
+	ctx context.Context, key string, change func(doc []byte) ([]byte, error),
+) error {
 	for tries := 0; ; tries++ {
 		doc, info, err := cat.store.ReadAll(ctx, key, DocumentLimit)
 		cond := store.If{Version: info.Version}
@@ -165,7 +171,8 @@ func (cat *Catalog) Edit(ctx context.Context, key string, change func(doc []byte
 		if err != nil || bytes.Equal(doc, fresh) {
 			return err
 		}
-		if err := cat.replace(ctx, key, fresh, cond); !errors.Is(err, store.ErrConflict) || tries == maxConflicts {
+		if err := cat.replace(ctx, key, fresh, cond); !errors.Is(err, store.ErrConflict) ||
+			tries == maxConflicts {
 			return err
 		}
 	}

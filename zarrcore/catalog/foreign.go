@@ -13,13 +13,16 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file makes nodes by documents of the other format, which come where trees are copied from store to store.
+// This file makes nodes by documents of the other format, which come where trees are copied from
+// store to store.
 
 // foreignDocuments returns the documents of a new node that has all that a document of another
 // format says of it: shape, type, fill value, attributes and names of axes, and chunks where these
 // are regular. Its codecs are the same ones if both formats have them and they can be encoded
 // here, otherwise the recipe's.
-func (cat *Catalog) foreignDocuments(ctx context.Context, path string, format int, f *meta.Foreign) ([]meta.Document, error) {
+func (cat *Catalog) foreignDocuments(
+	ctx context.Context, path string, format int, f *meta.Foreign,
+) ([]meta.Document, error) {
 	if f.Array == nil {
 		return meta.GroupDocuments(format, f.Attributes), nil
 	}
@@ -54,7 +57,8 @@ func likeForeign(r recipe.Recipe, f *meta.Foreign) ([]meta.Document, error) {
 			return nil, err
 		}
 	}
-	spec.NoFill = r.Format == 2 && !f.Array.FillDefined || r.NoFill() && len(bytes.Trim(fill, "\x00")) == 0
+	spec.NoFill = r.Format == 2 && !f.Array.FillDefined || r.NoFill() &&
+		len(bytes.Trim(fill, "\x00")) == 0
 	spec.Fill, spec.DimensionNames, spec.Attributes = fill, f.Axes(r.Format), f.Attributes
 	return spec.Documents()
 }
@@ -62,7 +66,8 @@ func likeForeign(r recipe.Recipe, f *meta.Foreign) ([]meta.Document, error) {
 // objectFill returns the fill value of elements of no fixed size as format 2 says it, in JSON.
 func objectFill(t dtype.Type, fill []byte) ([]byte, error) {
 	if t.Name != "string" && len(fill) > 0 {
-		return nil, &meta.Error{Member: "fill_value", Expected: "no bytes in format 2", Found: strconv.Quote(string(fill)), Kind: errors.ErrUnsupported}
+		return nil, &meta.Error{Member: "fill_value", Expected: "no bytes in format 2",
+			Found: strconv.Quote(string(fill)), Kind: errors.ErrUnsupported}
 	}
 	return pyjson.StringOf(string(fill)).Raw(), nil
 }

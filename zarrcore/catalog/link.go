@@ -37,7 +37,9 @@ var (
 
 // linkAt returns the link at path, nil if there is none, and what is known of the
 // directory that is there otherwise.
-func (cat *looks) linkAt(ctx context.Context, path string) (link *Node, folder store.Link, err error) {
+func (cat *looks) linkAt(
+	ctx context.Context, path string,
+) (link *Node, folder store.Link, err error) {
 	if path == "" {
 		return nil, folder, nil
 	}
@@ -52,7 +54,8 @@ func (cat *looks) linkAt(ctx context.Context, path string) (link *Node, folder s
 		return nil, l, nil
 	}
 	to := cat.linkTo(ctx, path, l)
-	return &Node{Path: path, Kind: LinkNode, Link: to, Err: to.Err, ModTime: l.ModTime, Version: l.Version}, folder, nil
+	return &Node{Path: path, Kind: LinkNode, Link: to, Err: to.Err, ModTime: l.ModTime,
+		Version: l.Version}, folder, nil
 }
 
 // linkTo finds out to which node a link of the store leads.
@@ -75,8 +78,8 @@ func (cat *looks) linkTo(ctx context.Context, path string, l store.Link) *Link {
 	return link
 }
 
-// ShowsLink reports whether a group shows the link of that name that it holds: not one in the place of a document, nor one to a file, which
-// it would not show either.
+// ShowsLink reports whether a group shows the link of that name that it holds: not one in the place
+// of a document, nor one to a file, which it would not show either.
 func (cat *looks) ShowsLink(ctx context.Context, path, name string) bool {
 	l, ok, err := cat.store.Link(ctx, store.Join(path, name))
 	return err == nil && ok && !meta.IsDocument(name) && (l.Err != nil || l.Dir)

@@ -38,9 +38,10 @@ type Node struct {
 	Attributes pyjson.Value // an object; may be absent
 	Meta       *meta.Array  // of an array; as far as it was understood where Err is set
 	Link       *Link        // of a link; it has none of what is above but Path and Kind
-	Err        error        // why an array's data cannot be read, or a group's document, or why a link leads to no node
-	ModTime    time.Time    // of the metadata
-	Version    string       // changes whenever the metadata does
+	// why an array's data cannot be read, or a group's document, or why a link leads to no node
+	Err     error
+	ModTime time.Time // of the metadata
+	Version string    // changes whenever the metadata does
 
 	// When names in the node's directory last changed, and when that directory did in any way, its
 	// ModTime being set included. Both are zero if the store does not know.
@@ -240,7 +241,8 @@ func (cat *reader) readV3(ctx context.Context, n *Node) error {
 		n.setArray(a)
 	case g != nil:
 		n.setGroup(g)
-		if errors.Is(err, meta.ErrInvalid) { // as in readV2Group: its children are there all the same
+		// as in readV2Group: its children are there all the same
+		if errors.Is(err, meta.ErrInvalid) {
 			n.Err = &Error{Op: "open", Path: n.Path, Err: err}
 			return nil
 		}
@@ -303,7 +305,8 @@ func (cat *reader) readV1(ctx context.Context, n *Node) error {
 	return err
 }
 
-// inDocument adds a document's name to an error about the document as a whole, which names no member of it.
+// inDocument adds a document's name to an error about the document as a whole, which names no
+// member of it.
 func inDocument(name string, err error) error {
 	var e *meta.Error
 	if errors.As(err, &e) && e.Member == "" {
@@ -313,7 +316,8 @@ func inDocument(name string, err error) error {
 }
 
 func (n *Node) setArray(a *meta.Array) {
-	n.Kind, n.Format, n.Document, n.Attributes, n.Meta = ArrayNode, a.Format, a.Document, a.Attributes, a
+	n.Kind, n.Format, n.Document, n.Attributes, n.Meta = ArrayNode, a.Format, a.Document,
+		a.Attributes, a
 	n.encodes = sync.OnceValue(func() error { return Encodes(a) })
 }
 
@@ -322,7 +326,8 @@ func (n *Node) setGroup(g *meta.Group) {
 }
 
 // ErrVersion1 is the error of writing to an array of format 1.
-var ErrVersion1 = fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w", errors.ErrUnsupported)
+var ErrVersion1 = fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w",
+	errors.ErrUnsupported)
 
 // Writable returns nil if data can be written to the array that the node is, as
 // far as its metadata says, or why not.

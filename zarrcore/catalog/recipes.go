@@ -31,7 +31,8 @@ func (cat *Catalog) recipeFor(ctx context.Context, dir string) (recipe.Recipe, e
 	}
 	r, err = r.Override(n.Attributes.Get(recipeAttribute))
 	if err != nil {
-		return r, &Error{Op: "create", Path: dir, Err: fmt.Errorf("attribute %q of the group: %w", recipeAttribute, err)}
+		return r, &Error{Op: "create", Path: dir, Err: fmt.Errorf("attribute %q of the group: %w",
+			recipeAttribute, err)}
 	}
 	return r, nil
 }
@@ -49,7 +50,8 @@ func (cat *Catalog) RecipeAt(ctx context.Context, path string) (r recipe.Recipe,
 		return r, err
 	}
 	if n.Kind == ArrayNode {
-		return r, &Error{Op: "create", Path: path, Err: fmt.Errorf("%q is an array, and can hold nothing else", dir)}
+		return r, &Error{Op: "create", Path: path,
+			Err: fmt.Errorf("%q is an array, and can hold nothing else", dir)}
 	}
 	format, err := cat.FormatBelow(ctx, dir, path)
 	if err != nil {
@@ -68,7 +70,8 @@ func (cat *Catalog) FormatBelow(ctx context.Context, dir, path string) (int, err
 	case err != nil:
 		return 0, err
 	case n.Kind == ArrayNode:
-		return 0, &Error{Op: "create", Path: path, Err: fmt.Errorf("%w: %q is an array", iofs.ErrNotExist, dir)}
+		return 0, &Error{Op: "create", Path: path,
+			Err: fmt.Errorf("%w: %q is an array", iofs.ErrNotExist, dir)}
 	case n.Kind == GroupNode:
 		return n.Format, nil
 	case dir == "": // what is made in a folder of stores is a store of its own

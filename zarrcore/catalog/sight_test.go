@@ -13,23 +13,37 @@ func TestSightV3(t *testing.T) {
 		name, doc string
 		want      sight
 	}{
-		{"array", `{"zarr_format": 3, "node_type": "array", "data_type": "uint8"` + rest + `}`, sight{kind: ArrayNode}},
-		{"no blanks", `{"zarr_format":3,"node_type":"array","data_type":"uint8"` + rest + `}`, sight{kind: ArrayNode}},
-		{"many blanks", `{"zarr_format": 3, "node_type"` + "\n\t : \r\n" + `"array", "data_type"  :  "uint8"` + rest + `}`, sight{kind: ArrayNode}},
+		{"array", `{"zarr_format": 3, "node_type": "array", "data_type": "uint8"` + rest + `}`,
+			sight{kind: ArrayNode}},
+		{"no blanks", `{"zarr_format":3,"node_type":"array","data_type":"uint8"` + rest + `}`,
+			sight{kind: ArrayNode}},
+		{"many blanks", `{"zarr_format": 3, "node_type"` + "\n\t : \r\n" +
+			`"array", "data_type"  :  "uint8"` + rest + `}`, sight{kind: ArrayNode}},
 		{"group", `{"zarr_format": 3, "node_type": "group"}`, sight{kind: GroupNode}},
-		{"strings", `{"zarr_format": 3, "node_type": "array", "data_type": "string"` + vlenRest + `}`, sight{ArrayNode, Elements{Vlen: true}}},
-		{"a type in an object", `{"zarr_format": 3, "node_type": "array", "data_type": {"name": "string"}` + vlenRest + `}`, sight{ArrayNode, Elements{Vlen: true}}},
-		{"another in an object", `{"zarr_format": 3, "node_type": "array", "data_type": {"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}}` + rest + `}`,
+		{"strings", `{"zarr_format": 3, "node_type": "array", "data_type": "string"` + vlenRest +
+			`}`, sight{ArrayNode, Elements{Vlen: true}}},
+		{"a type in an object",
+			`{"zarr_format": 3, "node_type": "array", "data_type": {"name": "string"}` + vlenRest +
+				`}`, sight{ArrayNode, Elements{Vlen: true}}},
+		{"another in an object",
+			`{"zarr_format": 3, "node_type": "array", "data_type": {"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}}` + rest + `}`,
 			sight{kind: ArrayNode}},
-		{"group with attributes that look like an array", `{"attributes": {"node_type": "array", "data_type": "uint8"}, "zarr_format": 3, "node_type": "group"}`,
+		{"group with attributes that look like an array",
+			`{"attributes": {"node_type": "array", "data_type": "uint8"}, "zarr_format": 3, "node_type": "group"}`,
 			sight{kind: GroupNode}},
-		{"array with attributes that look like a group", `{"attributes": {"node_type": "group"}, "zarr_format": 3, "node_type": "array", "data_type": "uint8"` + rest + `}`,
+		{"array with attributes that look like a group",
+			`{"attributes": {"node_type": "group"}, "zarr_format": 3, "node_type": "array", "data_type": "uint8"` + rest + `}`,
 			sight{kind: ArrayNode}},
-		{"array with an attribute data_type", `{"attributes": {"data_type": "uint8"}, "zarr_format": 3, "node_type": "array", "data_type": "string"` + vlenRest + `}`,
+		{"array with an attribute data_type",
+			`{"attributes": {"data_type": "uint8"}, "zarr_format": 3, "node_type": "array", "data_type": "string"` + vlenRest + `}`,
 			sight{ArrayNode, Elements{Vlen: true}}},
-		{"a value that is a key's name", `{"attributes": {"x": "node_type"}, "zarr_format": 3, "node_type": "group"}`, sight{kind: GroupNode}},
-		{"a key with an escape", `{"zarr_format": 3, "node\u005ftype": "group"}`, sight{kind: GroupNode}},
-		{"a value with an escape", `{"zarr_format": 3, "node_type": "gr\u006fup"}`, sight{kind: GroupNode}},
+		{"a value that is a key's name",
+			`{"attributes": {"x": "node_type"}, "zarr_format": 3, "node_type": "group"}`,
+			sight{kind: GroupNode}},
+		{"a key with an escape", `{"zarr_format": 3, "node\u005ftype": "group"}`,
+			sight{kind: GroupNode}},
+		{"a value with an escape", `{"zarr_format": 3, "node_type": "gr\u006fup"}`,
+			sight{kind: GroupNode}},
 		{"no JSON", `hello`, sight{kind: ArrayNode}},
 		{"nothing", ``, sight{kind: ArrayNode}},
 		{"cut", `{"zarr_format": 3, "node_type": "gro`, sight{kind: ArrayNode}},
@@ -49,7 +63,8 @@ func TestElementsV2(t *testing.T) {
 		`{"id": "json2", "encoding": "utf-8"}`: {Vlen: true, Any: true},
 		`{"id": "pickle", "protocol": 5}`:      {Vlen: true}, // cannot be read at all
 	} {
-		doc := `{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|O", "fill_value": null, "order": "C", "compressor": null, "filters": [` + filter + `]}`
+		doc :=
+			`{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|O", "fill_value": null, "order": "C", "compressor": null, "filters": [` + filter + `]}`
 		if got := elementsV2([]byte(doc)); got != want {
 			t.Errorf("%s: %+v, want %+v", filter, got, want)
 		}

@@ -53,11 +53,13 @@ func (e *Editor) Posted(
 // ErrGroupStays says that a document of an array was written over that of a group.
 var ErrGroupStays = errors.New("a document of an array cannot replace a group")
 
-// groupStays is ErrGroupStays, and wraps meta.ErrInvalid. Libraries that take a mount for a store write such documents.
+// groupStays is ErrGroupStays, and wraps meta.ErrInvalid. Libraries that take a mount for a store
+// write such documents.
 type groupStays struct{ path, store string }
 
 func (e *groupStays) Error() string {
-	return fmt.Sprintf("%s is a group; a document of an array cannot replace it. To write with zarr or xarray, open the store itself: %s",
+	return fmt.Sprintf("%s is a group; a document of an array cannot replace it. To write with "+
+		"zarr or xarray, open the store itself: %s",
 		catalog.QuotePath(e.path), e.store)
 }
 
@@ -101,8 +103,8 @@ func (e *Editor) keepTime(
 }
 
 // SetAttribute sets an attribute of the node to a JSON value, or to the string that value is where
-// it is not JSON. Nil removes it, which is fs.ErrNotExist if there is none. It calls stored when the
-// document is in its place, and not yet durable.
+// it is not JSON. Nil removes it, which is fs.ErrNotExist if there is none. It calls stored when
+// the document is in its place, and not yet durable.
 func (e *Editor) SetAttribute(
 	ctx context.Context, path, name string, value []byte, stored func(),
 ) error {

@@ -27,7 +27,8 @@ const MigrationJournal = ".zarrfs-migration.json"
 
 // CheckEmpty returns ErrNotEmpty unless the group at path holds nothing but its own documents, and
 // those that it had before a migration. Other files in its folder belong to somebody else. Where no
-// node is among them, a listing of the group shows none of them, so all are named. What a dead program has left unfinished is removed.
+// node is among them, a listing of the group shows none of them, so all are named. What a dead
+// program has left unfinished is removed.
 func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 	var left []string
 	isOwn := func(entry store.Entry) (bool, error) {
@@ -39,7 +40,8 @@ func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 			entry.Name == MigrationJournal:
 			return true, nil
 		case entry.Dir && !entry.Link || entry.Link && e.Catalog.ShowsLink(ctx, path, entry.Name): // as a listing has it
-			return false, fmt.Errorf("%w: %s holds %q", errGroupNotEmpty, catalog.QuotePath(path), entry.Name)
+			return false, fmt.Errorf("%w: %s holds %q", errGroupNotEmpty, catalog.QuotePath(path),
+				entry.Name)
 		}
 		return false, nil
 	}
@@ -104,7 +106,8 @@ func (e *Editor) foreignError(why error, path string, names []string, more strin
 		names[i] = fmt.Sprintf("%q", name)
 	}
 	folder := strings.TrimSuffix(e.Store.Name(), "/") + "/" + path
-	return fmt.Errorf("%w: in the store it holds %s%s, which are not arrays or groups and not shown; remove them in %s, and try again",
+	return fmt.Errorf("%w: in the store it holds %s%s, which are not arrays or groups and not "+
+		"shown; remove them in %s, and try again",
 		why, strings.Join(names, ", "), more, folder)
 }
 

@@ -42,7 +42,8 @@ func (e *Editor) Successor(
 	return meta.ParseArray(max(n.Format, 2), byName)
 }
 
-// Successors returns the documents of an array that takes the place of the one at path. Those that stay as they are may be missing.
+// Successors returns the documents of an array that takes the place of the one at path. Those that
+// stay as they are may be missing.
 func (e *Editor) Successors(
 	ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool,
 ) ([]meta.Document, error) {

@@ -34,10 +34,11 @@ type run struct {
 
 // A passage is the way of a reader through an array, in one epoch.
 type passage struct {
-	base    int64                   // where the reader began
-	at      int64                   // the furthest chunk that is being decoded
-	next    int64                   // chunks before this one were announced, or are decoded without
-	alone   map[int64]struct{}      // chunks from next on that are decoded without, or were announced
+	base int64 // where the reader began
+	at   int64 // the furthest chunk that is being decoded
+	next int64 // chunks before this one were announced, or are decoded without
+	// chunks from next on that are decoded without, or were announced
+	alone   map[int64]struct{}
 	loading map[int64]chan struct{} // shards whose indexes are being loaded, by object
 	tried   map[int64]bool          // shards whose indexes were loaded in this epoch
 	epoch   uint64
@@ -82,8 +83,8 @@ func (p *passage) isOvertaken(n int64) bool {
 	return n < p.base && p.base-n <= burst && p.at-p.base <= burst
 }
 
-// beginBefore lets the passage begin with chunk n. What was announced is not announced again: it may
-// be under way to a reader, and would be fetched twice.
+// beginBefore lets the passage begin with chunk n. What was announced is not announced again: it
+// may be under way to a reader, and would be fetched twice.
 func (p *passage) beginBefore(n int64) {
 	for known := p.base; known < p.next; known++ {
 		p.alone[known] = struct{}{}

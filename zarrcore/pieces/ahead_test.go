@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBeginBefore: the goroutines of a reader in order do not begin in order. What the first of them
-// announced is not announced again for one that comes with an earlier chunk.
+// TestBeginBefore: the goroutines of a reader in order do not begin in order. What the first of
+// them announced is not announced again for one that comes with an earlier chunk.
 func TestBeginBefore(t *testing.T) {
 	p := &passage{base: 5, at: 6, next: 9, alone: map[int64]struct{}{10: {}}}
 	if !p.isOvertaken(2) || p.isOvertaken(5) || p.isOvertaken(7) {

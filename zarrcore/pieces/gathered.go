@@ -67,7 +67,9 @@ func (a *Array) readInto(ctx context.Context, buf []byte, off int64) error {
 
 // readStored copies runs to buf, which begins at byte off of the array. Those of a
 // chunk come together.
-func (a *Array) readStored(ctx context.Context, buf []byte, off int64, runs iter.Seq[layout.Run]) error {
+func (a *Array) readStored(
+	ctx context.Context, buf []byte, off int64, runs iter.Seq[layout.Run],
+) error {
 	b := runBatch{most: a.batchNeeds()}
 	for r := range runs {
 		if b.full(r) {
@@ -154,11 +156,13 @@ func (a *Array) readPlainChunk(ctx context.Context, buf []byte, off, chunk int64
 	runs := a.gen.Grid.RunsOf(chunk, off, int64(len(buf)))
 	err := a.withObject(ctx, chunk, object.Part{}, func(src *object.Reader, _ int64) error {
 		if size := a.gen.Grid.BytesOf(chunk); src.Size() != size {
-			return fmt.Errorf("%w: expected %d encoded bytes, found %d", compress.ErrCorrupt, size, src.Size())
+			return fmt.Errorf("%w: expected %d encoded bytes, found %d", compress.ErrCorrupt, size,
+				src.Size())
 		}
 		for r := range runs {
 			if n, err := src.ReadAt(buf[r.Off-off:][:r.Len], r.ChunkOff); err == io.EOF {
-				return fmt.Errorf("%w: object ends at byte %d, expected %d", compress.ErrCorrupt, r.ChunkOff+int64(n), src.Size())
+				return fmt.Errorf("%w: object ends at byte %d, expected %d", compress.ErrCorrupt,
+					r.ChunkOff+int64(n), src.Size())
 			} else if err != nil {
 				return err
 			}

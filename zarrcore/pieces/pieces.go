@@ -30,8 +30,8 @@ type Shared struct {
 	Count    *object.Counters
 }
 
-// Retire forgets a generation of an array that is no longer current: its chunks, and which users may
-// read its objects.
+// Retire forgets a generation of an array that is no longer current: its chunks, and which users
+// may read its objects.
 func (s *Shared) Retire(generation uint64) {
 	s.Cache.Drop(generation)
 	s.Objects.Retire(generation)
@@ -236,7 +236,9 @@ func (a *Array) pinnable() int {
 
 // slices returns runs as slices of their chunks, which are pinned until the reply
 // is released.
-func (a *Array) slices(ctx context.Context, n int64, runs []layout.Run, needs []need) (*Pieces, error) {
+func (a *Array) slices(
+	ctx context.Context, n int64, runs []layout.Run, needs []need,
+) (*Pieces, error) {
 	if err := a.pinAll(ctx, needs); err != nil {
 		return nil, err
 	}
@@ -265,7 +267,8 @@ func (a *Array) pinAll(ctx context.Context, needs []need) error {
 	var missing []*need
 	for i := range needs {
 		nd := &needs[i]
-		nd.pin, nd.pinned = a.Cache.Peek(chunk.ID{Array: a.gen.ID, Chunk: nd.chunk}, nd.off, nd.n, epoch)
+		nd.pin, nd.pinned = a.Cache.Peek(chunk.ID{Array: a.gen.ID, Chunk: nd.chunk}, nd.off, nd.n,
+			epoch)
 		if !nd.pinned {
 			missing = append(missing, nd)
 		}
@@ -290,7 +293,8 @@ func (a *Array) loadAll(ctx context.Context, needs []*need, epoch uint64) {
 	parallel.Each(atOnce, len(needs), func(i int) {
 		nd := needs[i]
 		id := chunk.ID{Array: a.gen.ID, Chunk: nd.chunk}
-		nd.pin, nd.failure = a.Cache.Get(ctx, id, a.gen.Grid.BytesOf(nd.chunk), nd.off, nd.n, epoch, a)
+		nd.pin, nd.failure = a.Cache.Get(ctx, id, a.gen.Grid.BytesOf(nd.chunk), nd.off, nd.n, epoch,
+			a)
 		nd.pinned = nd.failure == nil
 	})
 }

@@ -49,13 +49,15 @@ func (r *File) check() error {
 	}
 	sum, err := r.note.sum(r.file)
 	if err == nil && sum != r.note.CRC32 {
-		err = fmt.Errorf("%w: by its note, expected the checksum %08x, found %08x; %s", iofs.ErrInvalid,
+		err = fmt.Errorf("%w: by its note, expected the checksum %08x, found %08x; %s",
+			iofs.ErrInvalid,
 			r.note.CRC32, sum, notAPair)
 	}
 	return err
 }
 
-const notAPair = "the file was changed, or the note is another file's; find the two that belong together"
+const notAPair = "the file was changed, or the note is another file's; find the two that belong " +
+	"together"
 
 // Note returns the name of the note beside the file.
 func (r *File) Note() string { return noteName(r.file.Name()) }

@@ -25,8 +25,9 @@ type note struct {
 	Size    int64   `json:"size"`    // of the file, in bytes
 	CRC32   uint32  `json:"crc32"`   // of the bytes that count, as zlib has it
 
-	Incomplete string    `json:"incomplete,omitempty"` // why the file has not all that was to be kept
-	Stretches  []stretch `json:"stretches"`            // the last member, as write needs it
+	// why the file has not all that was to be kept
+	Incomplete string    `json:"incomplete,omitempty"`
+	Stretches  []stretch `json:"stretches"` // the last member, as write needs it
 
 	most int // so many stretches are merged before there are more
 }

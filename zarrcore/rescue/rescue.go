@@ -29,8 +29,8 @@ type Unstored struct {
 
 // Write writes what is dirty to a file in the folder dir, also while a flush hangs. The file is as
 // long as the array, with holes where nothing is to be stored. Beside it is a note that says which
-// bytes count. Write reports whether the note is whole. If there is also an error, the file has only
-// a part.
+// bytes count. Write reports whether the note is whole. If there is also an error, the file has
+// only a part.
 func (u *Unstored) Write(dir string) (name string, noted bool, err error) {
 	p, err := newPair(dir, u.Path)
 	if err != nil {
@@ -128,7 +128,8 @@ func createPair(name string) (p pair, err error) {
 // written, also after an error.
 func (u *Unstored) writeTo(p pair) (noted bool, err error) {
 	n := note{
-		About: "what zarrfs could not store; `zarrfs restore` with the file beside this one puts it back",
+		About: "what zarrfs could not store; `zarrfs restore` with the file beside this one puts " +
+			"it back",
 		Store: name(u.Store), Array: name(u.Path), Type: u.Meta.Type.Descr(), Shape: u.Meta.Shape,
 		Fortran: u.Fortran, Size: u.Size,
 	}

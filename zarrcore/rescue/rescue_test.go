@@ -71,7 +71,8 @@ func TestRescuedTextIsWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := os.ReadFile(name); err != nil || string(got) != text || !strings.HasSuffix(name, end) {
+		if got, err := os.ReadFile(name); err != nil || string(got) != text ||
+			!strings.HasSuffix(name, end) {
 			t.Errorf("%s has %q, %v", name, got, err)
 		}
 	}
