@@ -57,11 +57,14 @@ const leastApart = 2 << 20
 
 // NewPool returns a pool of the given number of decode workers; 0 means one
 // for each CPU. So many bytes are read ahead of a reader.
-func NewPool(mem *chunk.Memory, scratch *Scratch, workers int, readAhead int64, log *slog.Logger) *Pool {
+func NewPool(
+	mem *chunk.Memory, scratch *Scratch, workers int, readAhead int64, log *slog.Logger,
+) *Pool {
 	if workers <= 0 {
 		workers = runtime.NumCPU()
 	}
-	return &Pool{Memory: mem, Scratch: scratch, Log: log, workers: make(chan struct{}, workers), apart: max(leastApart, 2*readAhead)}
+	return &Pool{Memory: mem, Scratch: scratch, Log: log, workers: make(chan struct{}, workers),
+		apart: max(leastApart, 2*readAhead)}
 }
 
 // Follows reports whether a request at byte off can belong to the sequence of a
@@ -126,7 +129,8 @@ func newPlan(g *layout.Grid, p *Pool) (plan, bool) {
 	first := g.Slab(0)
 	pl.ahead = aheadOf((first.End-first.First)*pl.slabs, pl.size, int64(p.Workers()))
 	pl.ahead = min(pl.ahead, pl.count-1)
-	if room := p.Memory.Budget()/pl.size - 1; room >= min(pl.ahead, 1) { // fewer ahead are better than scratch
+	// fewer ahead are better than scratch
+	if room := p.Memory.Budget()/pl.size - 1; room >= min(pl.ahead, 1) {
 		pl.ahead = min(pl.ahead, room)
 		return pl, true
 	}

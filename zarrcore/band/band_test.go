@@ -69,7 +69,8 @@ func (f *fake) DecodeChunk(_ context.Context, n int64, dst []byte) (bool, error)
 	if f.gone(n) {
 		return true, nil
 	}
-	layout.Repeat(dst[:cap(dst)], []byte{0xaa}) // what lies outside the array, or beyond the chunk, must not show
+	// what lies outside the array, or beyond the chunk, must not show
+	layout.Repeat(dst[:cap(dst)], []byte{0xaa})
 	gather(f.grid.Box(n), dst)
 	return false, nil
 }
@@ -98,7 +99,8 @@ func newFake(t testing.TB, shape, chunkShape []int64) *fake {
 }
 
 func newTestSet(t testing.TB, f *fake, budget, scratch int64) *Set {
-	p := NewPool(chunk.NewMemory(budget), NewScratch(t.TempDir(), scratch), 2, 0, slog.New(slog.DiscardHandler))
+	p := NewPool(chunk.NewMemory(budget), NewScratch(t.TempDir(), scratch), 2, 0,
+		slog.New(slog.DiscardHandler))
 	s := NewSet(f.grid, []byte{0xfe}, f, p)
 	if s == nil {
 		t.Fatal("no bands for this array")
@@ -212,7 +214,8 @@ func waitForMemory(t *testing.T, p *Pool) {
 	deadline := time.Now().Add(idleAfter / 2)
 	for now, _ := p.Memory.Used(); now != 0 || p.Scratch.Used() != 0; now, _ = p.Memory.Used() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d bytes of memory and %d of scratch in use after the reader has gone", now, p.Scratch.Used())
+			t.Fatalf("%d bytes of memory and %d of scratch in use after the reader has gone", now,
+				p.Scratch.Used())
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -315,7 +318,8 @@ func TestReadOnAfterClose(t *testing.T) {
 // ErrNoRoom.
 func TestArraysShareMemory(t *testing.T) {
 	const budget, scratch = 20 << 20, 10 << 20
-	p := NewPool(chunk.NewMemory(budget), NewScratch(t.TempDir(), scratch), 2, 0, slog.New(slog.DiscardHandler))
+	p := NewPool(chunk.NewMemory(budget), NewScratch(t.TempDir(), scratch), 2, 0,
+		slog.New(slog.DiscardHandler))
 	refused := 0
 	for range 8 {
 		f := newFake(t, []int64{2, 8 << 20}, []int64{1, 8 << 20})
@@ -339,7 +343,8 @@ func TestArraysShareMemory(t *testing.T) {
 
 func TestScratchFolderUnusable(t *testing.T) {
 	f := newFake(t, []int64{4, 4 << 20}, []int64{4, 1 << 20})
-	p := NewPool(chunk.NewMemory(5<<20), NewScratch("/nonexistent", 1<<30), 2, 0, slog.New(slog.DiscardHandler))
+	p := NewPool(chunk.NewMemory(5<<20), NewScratch("/nonexistent", 1<<30), 2, 0,
+		slog.New(slog.DiscardHandler))
 	s := NewSet(f.grid, []byte{0}, f, p)
 	c := s.Cursor()
 	defer c.Close()
@@ -362,14 +367,17 @@ func TestBandPlans(t *testing.T) {
 		{"a slab is a band", []int64{64, 1 << 22}, []int64{4, 1 << 10}, 16 << 20, 16, false},
 		{"slabs beyond memory", []int64{1 << 10, 1 << 24}, []int64{64, 1 << 10}, 1 << 30, 16, true},
 		{"slabs beyond scratch", []int64{1 << 10, 1 << 30}, []int64{64, 1 << 10}, none, 0, false},
-		{"2^60 bytes, small slabs", []int64{1 << 30, 1 << 30}, []int64{1, 1 << 10}, 1 << 20, 1 << 40, false},
-		{"2^60 bytes, large slabs", []int64{1 << 30, 1 << 30}, []int64{2, 1 << 10}, 2 << 30, 1 << 29, true},
+		{"2^60 bytes, small slabs", []int64{1 << 30, 1 << 30}, []int64{1, 1 << 10}, 1 << 20,
+			1 << 40, false},
+		{"2^60 bytes, large slabs", []int64{1 << 30, 1 << 30}, []int64{2, 1 << 10}, 2 << 30,
+			1 << 29, true},
 		{"2^60 bytes, one slab", []int64{1 << 30, 1 << 30}, []int64{1 << 30, 1}, none, 0, false},
 		{"2^62 bytes, one slab", []int64{1 << 31, 1 << 31}, []int64{1 << 31, 1}, none, 0, false},
 		{"2^63-1 chunks", []int64{1<<63 - 1}, []int64{1}, 1 << 20, 1 << 43, false},
 		{"one chunk of 2^62", []int64{1 << 62}, []int64{1 << 62}, none, 0, false},
 	}
-	p := NewPool(chunk.NewMemory(256<<20), NewScratch("", 4<<30), 2, 0, slog.New(slog.DiscardHandler))
+	p := NewPool(chunk.NewMemory(256<<20), NewScratch("", 4<<30), 2, 0,
+		slog.New(slog.DiscardHandler))
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			pl, ok := newPlan(newFake(t, tt.shape, tt.chunk).grid, p)
@@ -454,8 +462,10 @@ func TestBandsAhead(t *testing.T) {
 		scratch      bool
 	}{
 		{"a chunk each", []int64{100, 1 << 20}, []int64{1, 1 << 20}, 64 << 20, 5, false},
-		{"a chunk each, little memory", []int64{100, 1 << 20}, []int64{1, 1 << 20}, 3 << 20, 2, false},
-		{"a chunk each, memory for one band", []int64{100, 1 << 20}, []int64{1, 1 << 20}, 1 << 20, 5, true},
+		{"a chunk each, little memory", []int64{100, 1 << 20}, []int64{1, 1 << 20}, 3 << 20, 2,
+			false},
+		{"a chunk each, memory for one band", []int64{100, 1 << 20}, []int64{1, 1 << 20}, 1 << 20,
+			5, true},
 		{"many chunks", []int64{100, 1 << 20}, []int64{1, 1 << 16}, 64 << 20, 2, false},
 		{"large", []int64{8, 16 << 20}, []int64{2, 1 << 20}, 64 << 20, 1, false},
 		{"large, little memory", []int64{8, 16 << 20}, []int64{2, 1 << 20}, 63 << 20, 1, true},
@@ -464,7 +474,8 @@ func TestBandsAhead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newTestSet(t, newFake(t, tt.shape, tt.chunk), tt.budget, 1<<30)
 			if s.ahead != tt.ahead || s.scratch != tt.scratch {
-				t.Errorf("%d bands ahead, scratch %t, want %d, %t", s.ahead, s.scratch, tt.ahead, tt.scratch)
+				t.Errorf("%d bands ahead, scratch %t, want %d, %t", s.ahead, s.scratch, tt.ahead,
+					tt.scratch)
 			}
 		})
 	}

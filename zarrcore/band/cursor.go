@@ -200,7 +200,8 @@ func (s *Set) release() {
 	for !s.room() {
 		var far *band
 		for _, b := range s.bands {
-			if b.leases == 0 && s.distance(b) > s.ahead && (far == nil || s.distance(b) > s.distance(far)) {
+			if b.leases == 0 && s.distance(b) > s.ahead &&
+				(far == nil || s.distance(b) > s.distance(far)) {
 				far = b
 			}
 		}

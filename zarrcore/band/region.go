@@ -71,7 +71,8 @@ func (p *Pool) newRegion(n int64, scratch bool) (region, error) {
 		return p.Scratch.newRegion(n)
 	}
 	p.Memory.Reserve(n)
-	buf, err := unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	buf, err := unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		p.Memory.Unreserve(n)
 		p.mapped.Add(-n)
@@ -96,12 +97,14 @@ func (p *Pool) claim(n int64) bool {
 // a write to a mapping whose disk is full would kill the program.
 func (s *Scratch) newRegion(n int64) (region, error) {
 	if !s.Reserve(n) {
-		return region{}, fmt.Errorf("%w of %d bytes: %d of %d bytes of scratch in use", ErrNoRoom, n, s.Used(), s.limit)
+		return region{}, fmt.Errorf("%w of %d bytes: %d of %d bytes of scratch in use", ErrNoRoom,
+			n, s.Used(), s.limit)
 	}
 	buf, err := s.mapFile(n)
 	if err != nil {
 		s.Release(n)
-		return region{}, fmt.Errorf("%w of %d bytes in scratch folder %s: %w", ErrNoRoom, n, s.dir, err)
+		return region{}, fmt.Errorf("%w of %d bytes in scratch folder %s: %w", ErrNoRoom, n, s.dir,
+			err)
 	}
 	return region{buf: buf, scratch: true}, nil
 }

@@ -51,7 +51,8 @@ func NewSet(g *layout.Grid, fill []byte, dec Decoder, p *Pool) *Set {
 	if !ok {
 		return nil
 	}
-	return &Set{plan: pl, pool: p, dec: dec, fill: fill, bands: map[int64]*band{}, cursors: map[*Cursor]struct{}{}}
+	return &Set{plan: pl, pool: p, dec: dec, fill: fill, bands: map[int64]*band{},
+		cursors: map[*Cursor]struct{}{}}
 }
 
 // Scratch reports whether the set's bands live in scratch files.
