@@ -97,7 +97,9 @@ func (e *entry) has(off, n int64, epoch uint64) bool {
 // chunk is loaded by one goroutine at a time; the others wait for it. epoch
 // grows whenever the array's objects may have changed: a chunk last checked in
 // an older epoch is checked again.
-func (c *Cache) Get(ctx context.Context, id ID, size, off, n int64, epoch uint64, b Backing) (Pin, error) {
+func (c *Cache) Get(
+	ctx context.Context, id ID, size, off, n int64, epoch uint64, b Backing,
+) (Pin, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, hit := c.pin(id), true

@@ -172,7 +172,8 @@ func TestErrorsAreNotKept(t *testing.T) {
 	mem := NewMemory(1 << 20)
 	c := NewCache(mem)
 	s.fail.Store(true)
-	if _, err := c.Get(context.Background(), ID{1, 1}, 1000, 0, 10, 0, s); !errors.Is(err, errShelf) {
+	if _, err := c.Get(context.Background(), ID{1, 1}, 1000, 0, 10, 0, s); !errors.Is(err,
+		errShelf) {
 		t.Fatalf("got %v", err)
 	}
 	if now, _ := mem.Used(); now != 0 || c.Stats().Chunks != 0 {
@@ -257,8 +258,8 @@ func TestLetGoIsCollected(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 		if grown+m.mapped > budget+16<<20 {
-			t.Errorf("of %d bytes each, %d MiB of the heap are not collected, and %d MiB are mapped, "+
-				"expected at most 32", size, grown>>20, m.mapped>>20)
+			t.Errorf("of %d bytes each, %d MiB of the heap are not collected, and %d MiB are "+
+				"mapped, expected at most 32", size, grown>>20, m.mapped>>20)
 		}
 		m.Close()
 		if m.idle != 0 || m.mapped != 0 {
@@ -312,7 +313,8 @@ func TestMissingTakesNoMemory(t *testing.T) {
 	mem := NewMemory(1 << 20)
 	c := NewCache(mem)
 	get(t, c, s, 5, 1<<49, 10, 0)
-	if _, err := c.Get(context.Background(), ID{1, 6}, s.size, 0, s.size, 0, s); !errors.Is(err, ErrTooLarge) {
+	if _, err := c.Get(context.Background(), ID{1, 6}, s.size, 0, s.size, 0, s); !errors.Is(err,
+		ErrTooLarge) {
 		t.Errorf("got %v, want ErrTooLarge", err)
 	}
 	if now, peak := mem.Used(); now != 0 || peak != 0 {

@@ -55,7 +55,8 @@ type Need struct {
 
 // Loaded is what a Backing has found.
 type Loaded struct {
-	Fill    bool   // the chunk is not stored: its bytes are the fill value, and the buffer is unused
+	// the chunk is not stored: its bytes are the fill value, and the buffer is unused
+	Fill    bool
 	Version string // of the object that holds the chunk
 }
 

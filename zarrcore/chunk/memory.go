@@ -69,7 +69,8 @@ const hugeChunk = 4 << 30
 // programs do not survive an allocation that fails.
 func (m *Memory) GetChunk(n int64) ([]byte, error) {
 	if n > m.Largest() {
-		return nil, fmt.Errorf("%w: %d bytes, expected at most %d, or 4 times the cache's size of %d",
+		return nil, fmt.Errorf("%w: %d bytes, expected at most %d, or 4 times the cache's "+
+			"size of %d",
 			ErrTooLarge, n, int64(hugeChunk), m.budget)
 	}
 	return m.Get(n), nil
@@ -271,7 +272,8 @@ func (m *Memory) dropIdle(keep int64) {
 			if (int64(size) == keep) != own {
 				continue
 			}
-			for len(list) > 0 && m.idle > m.mayIdle() && !(own && m.idle-int64(size) <= m.mayIdle()) {
+			for len(list) > 0 && m.idle > m.mayIdle() &&
+				!(own && m.idle-int64(size) <= m.mayIdle()) {
 				last := list[len(list)-1]
 				list[len(list)-1] = nil
 				list = list[:len(list)-1]

@@ -64,12 +64,14 @@ func TestSemaphoreLargerThanAll(t *testing.T) {
 		s.Release(1)
 		synctest.Wait()
 		if !large || small {
-			t.Errorf("served: the large request %v, the small one %v; want only the large one", large, small)
+			t.Errorf("served: the large request %v, the small one %v; want only the large one",
+				large, small)
 		}
 		s.Release(1000)
 		synctest.Wait()
 		if !small || s.used != 1 {
-			t.Errorf("served: the small request %v, with %d bytes used; want it, and 1", small, s.used)
+			t.Errorf("served: the small request %v, with %d bytes used; want it, and 1", small,
+				s.used)
 		}
 	})
 }
