@@ -44,7 +44,8 @@ func (c *coverage) memory() int64 { return int64(cap(c.spans))*spanBytes + int64
 
 func (c *coverage) addSpan(lo, hi int64) {
 	s := c.spans
-	first := sort.Search(len(s), func(i int) bool { return s[i].hi >= lo }) // the first that touches or follows
+	// the first that touches or follows
+	first := sort.Search(len(s), func(i int) bool { return s[i].hi >= lo })
 	end := first
 	merged := span{lo, hi}
 	for end < len(s) && s[end].lo <= hi {

@@ -204,7 +204,9 @@ func (s *Set) Write(chunk, size, off int64, p []byte) (covered int64, err error)
 // Nobody else may write to the chunk meanwhile.
 func (s *Set) WriteUnder(chunk, size, off int64, p []byte) error {
 	var gaps []span
-	err := s.Read(chunk, off, slices.Clone(p), func(lo, hi int64) { gaps = append(gaps, span{lo, hi}) })
+	err := s.Read(chunk, off, slices.Clone(p), func(lo, hi int64) {
+		gaps = append(gaps, span{lo, hi})
+	})
 	for _, g := range gaps {
 		if err == nil {
 			_, err = s.Write(chunk, size, g.lo, p[g.lo-off:g.hi-off])
@@ -320,12 +322,15 @@ func (pc *piece) unlink() {
 func (s *Set) Read(chunk, off int64, dst []byte, gap func(lo, hi int64)) error {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	return s.overlay([]*piece{s.active[chunk], s.frozen[chunk]}, off, dst, off, off+int64(len(dst)), gap)
+	return s.overlay([]*piece{s.active[chunk], s.frozen[chunk]}, off, dst, off, off+int64(len(dst)),
+		gap)
 }
 
 // overlay copies bytes [lo, hi) to dst, which begins at byte off, from the first
 // of the layers that has them.
-func (s *Set) overlay(layers []*piece, off int64, dst []byte, lo, hi int64, gap func(lo, hi int64)) (err error) {
+func (s *Set) overlay(
+	layers []*piece, off int64, dst []byte, lo, hi int64, gap func(lo, hi int64),
+) (err error) {
 	for len(layers) > 0 && layers[0] == nil {
 		layers = layers[1:]
 	}
