@@ -27,7 +27,8 @@ func parseLiteral(literal npy.Literal) (Type, error) {
 	switch literal.Kind {
 	case npy.String:
 		if strings.TrimLeft(literal.Text, "|<>=") == "O" {
-			return Type{}, fmt.Errorf("arrays of Python objects (|O) cannot be stored: convert the array with a.astype(str) or a.astype(float): %w", errors.ErrUnsupported)
+			return Type{}, fmt.Errorf("arrays of Python objects (|O) cannot be stored: convert "+
+				"the array with a.astype(str) or a.astype(float): %w", errors.ErrUnsupported)
 		}
 		return parseTypestr(literal.Text)
 	case npy.List:
@@ -47,8 +48,10 @@ func parseLiteral(literal npy.Literal) (Type, error) {
 // parseLiteralField reads ('name', type) or ('name', type, shape).
 func parseLiteralField(literal npy.Literal) (f Field, err error) {
 	parts := literal.Items
-	if literal.Kind != npy.TupleOf || len(parts) < 2 || len(parts) > 3 || parts[0].Kind != npy.String {
-		return f, fmt.Errorf("expected a field of a name, a type and maybe a shape, found %.60s", literal.Source)
+	if literal.Kind != npy.TupleOf || len(parts) < 2 || len(parts) > 3 ||
+		parts[0].Kind != npy.String {
+		return f, fmt.Errorf("expected a field of a name, a type and maybe a shape, found %.60s",
+			literal.Source)
 	}
 	f.Name = parts[0].Text
 	if len(parts) == 3 {

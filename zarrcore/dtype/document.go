@@ -56,7 +56,8 @@ func (t Type) SpellV3() (pyjson.Value, error) {
 	case Raw:
 		return t.lengthSpelled("raw_bytes"), nil
 	case Datetime, Timedelta:
-		unit := pyjson.Empty.With("unit", pyjson.StringOf(t.Unit)).With("scale_factor", pyjson.IntOf(t.Scale))
+		unit := pyjson.Empty.With("unit", pyjson.StringOf(t.Unit)).With("scale_factor",
+			pyjson.IntOf(t.Scale))
 		return named("numpy."+t.Kind.String()+"64", unit), nil
 	case Struct:
 		return t.structSpelled()
@@ -67,7 +68,8 @@ func (t Type) SpellV3() (pyjson.Value, error) {
 			return pyjson.StringOf(t.Name), nil
 		}
 		if t.Name == "bytes" {
-			return pyjson.StringOf("variable_length_bytes"), nil // as zarr-python, which reads no other name for it
+			// as zarr-python, which reads no other name for it
+			return pyjson.StringOf("variable_length_bytes"), nil
 		}
 	}
 	return pyjson.Value{}, unspelled(3, t.NumPy())
@@ -86,7 +88,8 @@ func (t Type) structSpelled() (pyjson.Value, error) {
 		case err != nil:
 			return pyjson.Value{}, err
 		case f.Shape != nil:
-			return pyjson.Value{}, unspelled(3, fmt.Sprintf("struct field %q of shape %v", f.Name, f.Shape))
+			return pyjson.Value{},
+				unspelled(3, fmt.Sprintf("struct field %q of shape %v", f.Name, f.Shape))
 		case f.Name == "":
 			return pyjson.Value{}, unspelled(3, "padding in a struct")
 		}

@@ -33,7 +33,8 @@ const (
 	Object                // elements of varying size, decoded by a codec; Size is 0
 )
 
-var kindNames = [...]string{"invalid", "bool", "int", "uint", "float", "complex", "bytes", "unicode",
+var kindNames = [...]string{"invalid", "bool", "int", "uint", "float", "complex", "bytes",
+	"unicode",
 	"raw", "datetime", "timedelta", "struct", "extension", "object"}
 
 // String returns the kind's name, for messages.
@@ -44,9 +45,10 @@ type Order uint8
 
 // The byte orders, with their signs in NumPy's typestrs.
 const (
-	NoOrder Order = iota // '|': no unit of more than one byte, or a Struct, whose fields have orders
-	Little               // '<'
-	Big                  // '>'
+	// '|': no unit of more than one byte, or a Struct, whose fields have orders
+	NoOrder Order = iota
+	Little        // '<'
+	Big           // '>'
 )
 
 // String returns the order's sign in a typestr.
@@ -60,7 +62,8 @@ type Type struct {
 	Unit   string  // of a Datetime or Timedelta: "ns", "D", …, "generic"
 	Scale  int64   // of a Datetime or Timedelta: how many Units one step is, at least 1
 	Fields []Field // of a Struct
-	Name   string  // of an Extension, its name; of an Object: "object" (format 2), "string" or "bytes"
+	// of an Extension, its name; of an Object: "object" (format 2), "string" or "bytes"
+	Name string
 }
 
 // Field is one field of a Struct.
@@ -116,7 +119,8 @@ func scalar(kind Kind, size, unit int64, o Order) Type {
 // checked returns t if an element of it has an acceptable size; spelling is for the message.
 func checked(t Type, spelling string) (Type, error) {
 	if t.Size < 1 || t.Size > maxSize {
-		return Type{}, fmt.Errorf("type %s of %d bytes, expected 1 to %d: %w", spelling, t.Size, maxSize, errors.ErrUnsupported)
+		return Type{}, fmt.Errorf("type %s of %d bytes, expected 1 to %d: %w", spelling, t.Size,
+			maxSize, errors.ErrUnsupported)
 	}
 	return t, nil
 }
@@ -132,7 +136,8 @@ func newStruct(fields []Field) (Type, error) {
 			f.Name = fmt.Sprintf("f%d", i)
 		}
 		if seen[f.Name] && f.Name != "" {
-			return Type{}, fmt.Errorf("struct: expected distinct field names, found %q twice", f.Name)
+			return Type{}, fmt.Errorf("struct: expected distinct field names, found %q twice",
+				f.Name)
 		}
 		seen[f.Name] = true
 		if err := f.check(); err != nil {
@@ -150,15 +155,18 @@ func newStruct(fields []Field) (Type, error) {
 // check refuses fields that have no fixed or no acceptable size.
 func (f *Field) check() error {
 	if f.Type.Kind == Object {
-		return fmt.Errorf("struct field %q of type %s: %w", f.Name, f.Type.Name, errors.ErrUnsupported)
+		return fmt.Errorf("struct field %q of type %s: %w", f.Name, f.Type.Name,
+			errors.ErrUnsupported)
 	}
 	size := f.Type.Size
 	for _, n := range f.Shape {
 		if n < 0 {
-			return fmt.Errorf("struct field %q: expected a shape of lengths, found %v", f.Name, f.Shape)
+			return fmt.Errorf("struct field %q: expected a shape of lengths, found %v", f.Name,
+				f.Shape)
 		}
 		if n > 0 && size > maxSize/n {
-			return fmt.Errorf("struct field %q of shape %v, expected at most %d bytes: %w", f.Name, f.Shape, maxSize, errors.ErrUnsupported)
+			return fmt.Errorf("struct field %q of shape %v, expected at most %d bytes: %w", f.Name,
+				f.Shape, maxSize, errors.ErrUnsupported)
 		}
 		size *= n
 	}

@@ -72,7 +72,8 @@ func TestGolden(t *testing.T) {
 				typ = typ.WithOrder(Big)
 			}
 			if typ.Size != c.Size || typ.NumPy() != c.NumPy || typ.Descr() != c.Descr {
-				t.Errorf("%s:\n got %d %s %s\nwant %d %s %s", c.Type, typ.Size, typ.NumPy(), typ.Descr(), c.Size, c.NumPy, c.Descr)
+				t.Errorf("%s:\n got %d %s %s\nwant %d %s %s", c.Type, typ.Size, typ.NumPy(),
+					typ.Descr(), c.Size, c.NumPy, c.Descr)
 			}
 			got, err := typ.fill(parseJSON(t, c.Fill), c.Format)
 			if err != nil || hex.EncodeToString(got) != c.Bytes {
@@ -103,7 +104,8 @@ func TestDecimalFillValues(t *testing.T) {
 			}
 			got, err := typ.fill(parseJSON(t, c.text), format)
 			if err != nil || hex.EncodeToString(got) != c.want {
-				t.Errorf("%s %s in format %d: %x, %v, want %s", c.name, c.text, format, got, err, c.want)
+				t.Errorf("%s %s in format %d: %x, %v, want %s", c.name, c.text, format, got, err,
+					c.want)
 			}
 		}
 	}
@@ -114,16 +116,24 @@ func TestUnsupported(t *testing.T) {
 		format int
 		text   string
 	}{
-		{2, `""`}, {2, `"<"`}, {2, `"!b1"`}, {2, `"<f3"`}, {2, `"<f12"`}, {2, `"<i16"`}, {2, `"<x4"`}, {2, `"<f4 "`}, {2, `"|b2"`},
-		{2, `"|S0"`}, {2, `"|S"`}, {2, `"<U0"`}, {2, `"|V0"`}, {2, `"|S99999999999999999999"`}, {2, `"<U4611686018427387905"`},
-		{2, `"<M8[x]"`}, {2, `"<M8[s"`}, {2, `"<M8s]"`}, {2, `"<M4[s]"`}, {2, `"<M8[0s]"`}, {2, `"<M8[4294967296s]"`}, {2, `"<M8[]"`},
-		{2, `"|O2"`}, {2, `"|T16"`}, {2, `"string"`}, {2, `[]`}, {2, `[["a", "|O"]]`}, {2, `[["a", "<i4", [0]]]`},
-		{2, `[["a", "<i4", [4294967296, 4294967296]]]`}, {2, `[["a", "|S60000000"], ["b", "|S60000000"]]`},
-		{3, `""`}, {3, `"int128"`}, {3, `"r"`}, {3, `"r0"`}, {3, `"r12"`}, {3, `"r+8"`}, {3, `"r08"`}, {3, `"r9999999999"`}, {3, `"<f4"`},
-		{3, `{"name": "zarrs.optional", "configuration": {}}`}, {3, `"float8"`}, {3, `"complex_int8"`},
+		{2, `""`}, {2, `"<"`}, {2, `"!b1"`}, {2, `"<f3"`}, {2, `"<f12"`}, {2, `"<i16"`},
+		{2, `"<x4"`}, {2, `"<f4 "`}, {2, `"|b2"`},
+		{2, `"|S0"`}, {2, `"|S"`}, {2, `"<U0"`}, {2, `"|V0"`}, {2, `"|S99999999999999999999"`},
+		{2, `"<U4611686018427387905"`},
+		{2, `"<M8[x]"`}, {2, `"<M8[s"`}, {2, `"<M8s]"`}, {2, `"<M4[s]"`}, {2, `"<M8[0s]"`},
+		{2, `"<M8[4294967296s]"`}, {2, `"<M8[]"`},
+		{2, `"|O2"`}, {2, `"|T16"`}, {2, `"string"`}, {2, `[]`}, {2, `[["a", "|O"]]`},
+		{2, `[["a", "<i4", [0]]]`},
+		{2, `[["a", "<i4", [4294967296, 4294967296]]]`},
+		{2, `[["a", "|S60000000"], ["b", "|S60000000"]]`},
+		{3, `""`}, {3, `"int128"`}, {3, `"r"`}, {3, `"r0"`}, {3, `"r12"`}, {3, `"r+8"`},
+		{3, `"r08"`}, {3, `"r9999999999"`}, {3, `"<f4"`},
+		{3, `{"name": "zarrs.optional", "configuration": {}}`}, {3, `"float8"`},
+		{3, `"complex_int8"`},
 		{3, `{"name": "raw_bytes", "configuration": {"length_bytes": 0}}`},
 	} {
-		if typ, err := parseType(parseJSON(t, c.text), c.format); !errors.Is(err, errors.ErrUnsupported) {
+		if typ, err := parseType(parseJSON(t, c.text), c.format); !errors.Is(err,
+			errors.ErrUnsupported) {
 			t.Errorf("format %d %s: %+v, %v", c.format, c.text, typ, err)
 		}
 	}
@@ -135,16 +145,20 @@ func TestUnsupportedSaysWhy(t *testing.T) {
 		format     int
 		text, want string
 	}{
-		{3, `"optional"`, `dtype: type "optional", whose elements may be missing, is not read: unsupported operation`},
-		{3, `{"name": "zarrs.optional", "configuration": {"name": "int32"}}`, `dtype: type "zarrs.optional", whose elements may be missing, is not read: unsupported operation`},
+		{3, `"optional"`,
+			`dtype: type "optional", whose elements may be missing, is not read: unsupported operation`},
+		{3, `{"name": "zarrs.optional", "configuration": {"name": "int32"}}`,
+			`dtype: type "zarrs.optional", whose elements may be missing, is not read: unsupported operation`},
 		{2, `"|S0"`, `dtype: type |S0 of 0 bytes, expected 1 to 67108864: unsupported operation`},
 		{2, `"<U0"`, `dtype: type <U0 of 0 bytes, expected 1 to 67108864: unsupported operation`},
 		{2, `"|T16"`, `dtype: unknown type "|T16": unsupported operation`},
-		{2, `"<m8[5generic]"`, `dtype: type <m8[5generic], whose unit is generic and has a scale, is not read: unsupported operation`},
+		{2, `"<m8[5generic]"`,
+			`dtype: type <m8[5generic], whose unit is generic and has a scale, is not read: unsupported operation`},
 		{3, `{"name": "numpy.timedelta64", "configuration": {"unit": "generic", "scale_factor": 5}}`,
 			`dtype: type numpy.timedelta64 of 5 generic, whose unit is generic and has a scale, is not read: unsupported operation`},
 	} {
-		if _, err := parseType(parseJSON(t, c.text), c.format); err == nil || err.Error() != c.want || !errors.Is(err, errors.ErrUnsupported) {
+		if _, err := parseType(parseJSON(t, c.text), c.format); err == nil ||
+			err.Error() != c.want || !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("format %d %s: %v\nwant %s", c.format, c.text, err, c.want)
 		}
 	}
@@ -155,10 +169,15 @@ func TestMalformed(t *testing.T) {
 		format int
 		text   string
 	}{
-		{2, `1`}, {2, `null`}, {2, `{"name": "int8"}`}, {2, `["<f4"]`}, {2, `[["a"]]`}, {2, `[[1, "<f4"]]`}, {2, `[["a", 4]]`},
-		{2, `[["a", "<f4"], ["a", "<f4"]]`}, {2, `[["a", "<f4", [-1]]]`}, {2, `[["a", "<f4", "2"]]`}, {2, `[["a", "<f4", [1.5]]]`}, {2, `[["a", "<f4", [1], 2]]`},
-		{3, `1`}, {3, `{}`}, {3, `{"name": 1}`}, {3, `{"name": "raw_bytes"}`}, {3, `{"name": "struct"}`}, {3, `{"name": "fixed_length_utf32", "configuration": {"length_bytes": 5}}`},
-		{3, `{"name": "numpy.datetime64", "configuration": {"unit": "x"}}`}, {3, `{"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 0}}`},
+		{2, `1`}, {2, `null`}, {2, `{"name": "int8"}`}, {2, `["<f4"]`}, {2, `[["a"]]`},
+		{2, `[[1, "<f4"]]`}, {2, `[["a", 4]]`},
+		{2, `[["a", "<f4"], ["a", "<f4"]]`}, {2, `[["a", "<f4", [-1]]]`},
+		{2, `[["a", "<f4", "2"]]`}, {2, `[["a", "<f4", [1.5]]]`}, {2, `[["a", "<f4", [1], 2]]`},
+		{3, `1`}, {3, `{}`}, {3, `{"name": 1}`}, {3, `{"name": "raw_bytes"}`},
+		{3, `{"name": "struct"}`},
+		{3, `{"name": "fixed_length_utf32", "configuration": {"length_bytes": 5}}`},
+		{3, `{"name": "numpy.datetime64", "configuration": {"unit": "x"}}`},
+		{3, `{"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 0}}`},
 		{3, `{"name": "struct", "configuration": {"fields": [{"name": "a"}]}}`},
 	} {
 		typ, err := parseType(parseJSON(t, c.text), c.format)
@@ -173,15 +192,25 @@ func TestFillRefused(t *testing.T) {
 		format     int
 		text, fill string
 	}{
-		{2, `"|b1"`, `2`}, {2, `"|b1"`, `"x"`}, {2, `"|u1"`, `-1`}, {2, `"|u1"`, `256`}, {2, `"|i1"`, `128`}, {2, `"|i1"`, `-129`}, {2, `"<i4"`, `1.5`}, {2, `"<i4"`, `NaN`},
-		{2, `"<u8"`, `18446744073709551616`}, {2, `"<i8"`, `9223372036854775808`}, {2, `"<i4"`, `[1]`}, {2, `"<i4"`, `"x"`}, {2, `"<f4"`, `"x"`}, {2, `"<f4"`, `"1_0"`}, {2, `"<f4"`, `"0x7fc00000"`},
-		{2, `"<f4"`, `[]`}, {2, `"<c8"`, `[1]`}, {2, `"<c8"`, `"1"`}, {2, `"<c8"`, `[1, "x"]`}, {2, `"<U3"`, `1`}, {2, `"|V3"`, `"!"`}, {2, `"|S3"`, `1`}, {2, `"<M8[s]"`, `"2000-01-01"`},
+		{2, `"|b1"`, `2`}, {2, `"|b1"`, `"x"`}, {2, `"|u1"`, `-1`}, {2, `"|u1"`, `256`},
+		{2, `"|i1"`, `128`}, {2, `"|i1"`, `-129`}, {2, `"<i4"`, `1.5`}, {2, `"<i4"`, `NaN`},
+		{2, `"<u8"`, `18446744073709551616`}, {2, `"<i8"`, `9223372036854775808`},
+		{2, `"<i4"`, `[1]`}, {2, `"<i4"`, `"x"`}, {2, `"<f4"`, `"x"`}, {2, `"<f4"`, `"1_0"`},
+		{2, `"<f4"`, `"0x7fc00000"`},
+		{2, `"<f4"`, `[]`}, {2, `"<c8"`, `[1]`}, {2, `"<c8"`, `"1"`}, {2, `"<c8"`, `[1, "x"]`},
+		{2, `"<U3"`, `1`}, {2, `"|V3"`, `"!"`}, {2, `"|S3"`, `1`}, {2, `"<M8[s]"`, `"2000-01-01"`},
 		{2, `[["a", "<i4"]]`, `"AAA="`}, {2, `[["a", "<i4"]]`, `[1]`},
-		{3, `"float32"`, `"0x7fc000000"`}, {3, `"float32"`, `"0xg"`}, {3, `"float32"`, `""`}, {3, `"float32"`, `true`}, {3, `"int8"`, `true`}, {3, `"int8"`, `""`}, {3, `"complex64"`, `0`}, {3, `"r16"`, `[1]`}, {3, `"r16"`, `[1, 256]`}, {3, `"r16"`, `"AAAA"`},
+		{3, `"float32"`, `"0x7fc000000"`}, {3, `"float32"`, `"0xg"`}, {3, `"float32"`, `""`},
+		{3, `"float32"`, `true`}, {3, `"int8"`, `true`}, {3, `"int8"`, `""`},
+		{3, `"complex64"`, `0`}, {3, `"r16"`, `[1]`}, {3, `"r16"`, `[1, 256]`},
+		{3, `"r16"`, `"AAAA"`},
 		{3, `{"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}}`, `"abc"`},
 		{3, `{"name": "null_terminated_bytes", "configuration": {"length_bytes": 2}}`, `"YWJj"`},
-		{3, `[["a", "int8"], ["b", "int8"]]`, `{"a": 1}`}, {3, `[["a", "int8"]]`, `{"a": 1, "b": 1}`}, {3, `[["a", "int8"]]`, `{"a": "x"}`},
-		{3, `"int4"`, `8`}, {3, `"uint2"`, `4`}, {3, `"float4_e2m1fn"`, `"NaN"`}, {3, `"float8_e4m3fn"`, `"Infinity"`}, {3, `"bfloat16"`, `"0x12345"`}, {3, `"string"`, `1`}, {3, `"bytes"`, `"!"`},
+		{3, `[["a", "int8"], ["b", "int8"]]`, `{"a": 1}`},
+		{3, `[["a", "int8"]]`, `{"a": 1, "b": 1}`}, {3, `[["a", "int8"]]`, `{"a": "x"}`},
+		{3, `"int4"`, `8`}, {3, `"uint2"`, `4`}, {3, `"float4_e2m1fn"`, `"NaN"`},
+		{3, `"float8_e4m3fn"`, `"Infinity"`}, {3, `"bfloat16"`, `"0x12345"`}, {3, `"string"`, `1`},
+		{3, `"bytes"`, `"!"`},
 	} {
 		typ, err := parseType(parseJSON(t, c.text), c.format)
 		if err != nil {
@@ -211,17 +240,21 @@ func TestObjects(t *testing.T) {
 		{3, `"binary"`, "bytes", `[]`, "", "|O", "'|O'"},
 	} {
 		typ, err := parseType(parseJSON(t, c.text), c.format)
-		if err != nil || typ.Kind != Object || typ.Size != 0 || typ.Name != c.name || typ.NumPy() != c.numpy || typ.Descr() != c.wantDescr || typ.HasOrder() {
+		if err != nil || typ.Kind != Object || typ.Size != 0 || typ.Name != c.name ||
+			typ.NumPy() != c.numpy || typ.Descr() != c.wantDescr || typ.HasOrder() {
 			t.Errorf("%s: %+v, %v", c.text, typ, err)
 		}
-		if got, err := typ.fill(parseJSON(t, c.fill), c.format); err != nil || string(got) != c.want {
+		if got, err := typ.fill(parseJSON(t, c.fill), c.format); err != nil ||
+			string(got) != c.want {
 			t.Errorf("%s fill %s: %q, %v", c.text, c.fill, got, err)
 		}
 	}
 }
 
 func TestLayoutAndOrder(t *testing.T) {
-	typ, err := ParseV2(parseJSON(t, `[["a", "|u1"], ["b", "<i4", [2, 3]], ["", "|V3"], ["", "|V1"], ["c", [["d", ">f8"], ["", "<U1"]]]]`))
+	typ, err :=
+		ParseV2(parseJSON(t,
+			`[["a", "|u1"], ["b", "<i4", [2, 3]], ["", "|V3"], ["", "|V1"], ["c", [["d", ">f8"], ["", "<U1"]]]]`))
 	if err != nil {
 		t.Fatal(err)
 	}

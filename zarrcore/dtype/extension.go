@@ -35,7 +35,8 @@ func ieee(exp, man int) floatFormat {
 // fnuz returns a format of finite numbers, one zero, and NaN in the place of negative zero.
 func fnuz(exp, man, bias int) floatFormat {
 	sign := uint64(1) << (exp + man)
-	return floatFormat{exp: exp, man: man, bias: bias, top: sign - 1, over: sign, nan: sign, hasNaN: true, oneZero: true}
+	return floatFormat{exp: exp, man: man, bias: bias, top: sign - 1, over: sign, nan: sign,
+		hasNaN: true, oneZero: true}
 }
 
 // finite returns a format of finite numbers alone, where the largest stands for all above it.
@@ -57,10 +58,11 @@ var smallFloats = map[string]floatFormat{
 	"float8_e4m3b11fnuz": fnuz(4, 3, 11),
 	"float8_e4m3fnuz":    fnuz(4, 3, 8),
 	"float8_e5m2fnuz":    fnuz(5, 2, 16),
-	"float8_e8m0fnu":     {exp: 8, bias: 127, top: 0xfe, over: 0xff, nan: 0xff, hasNaN: true, unsigned: true},
-	"float6_e2m3fn":      finite(2, 3, 1),
-	"float6_e3m2fn":      finite(3, 2, 3),
-	"float4_e2m1fn":      finite(2, 1, 1),
+	"float8_e8m0fnu": {exp: 8, bias: 127, top: 0xfe, over: 0xff, nan: 0xff, hasNaN: true,
+		unsigned: true},
+	"float6_e2m3fn": finite(2, 3, 1),
+	"float6_e3m2fn": finite(3, 2, 3),
+	"float4_e2m1fn": finite(2, 1, 1),
 }
 
 // smallInts are the bits of the integers that do not fill the byte they are stored in.

@@ -211,7 +211,8 @@ func (fl filler) structure(t Type, v pyjson.Value) ([]byte, error) {
 	}
 	data, ok := fl.binary(v)
 	if !ok || v.Kind() != pyjson.String || int64(len(data)) != t.Size {
-		return nil, mismatch(t, fmt.Sprintf("base64 of %d bytes, or an object of all fields", t.Size), v)
+		return nil, mismatch(t, fmt.Sprintf("base64 of %d bytes, or an object of all fields",
+			t.Size), v)
 	}
 	return data, nil
 }

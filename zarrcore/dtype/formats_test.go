@@ -50,7 +50,8 @@ func TestFormatsPage(t *testing.T) {
 			for format := 2; format <= 3; format++ {
 				typ, err := parseType(spelled(t, spelling, format), format)
 				if !errors.Is(err, errors.ErrUnsupported) && typ.Kind != Object {
-					t.Errorf("FORMATS.md lists %s as refused; format %d reads it as %+v, %v", spelling, format, typ, err)
+					t.Errorf("FORMATS.md lists %s as refused; format %d reads it as %+v, %v",
+						spelling, format, typ, err)
 				}
 			}
 		}
@@ -101,7 +102,8 @@ func spellings(cell string) (all []string) {
 	return all
 }
 
-// spelled is a type as a document has it. In format 3 it gets a configuration that has what any type could ask for.
+// spelled is a type as a document has it. In format 3 it gets a configuration that has what any
+// type could ask for.
 func spelled(t *testing.T, spelling string, format int) pyjson.Value {
 	t.Helper()
 	text := spelling
@@ -109,14 +111,15 @@ func spelled(t *testing.T, spelling string, format int) pyjson.Value {
 		b, _ := json.Marshal(spelling)
 		text = string(b)
 		if format == 3 {
-			text = `{"name": ` + text + `, "configuration": {"length_bytes": 8, "unit": "s", "fields": [["a", "int8"]]}}`
+			text = `{"name": ` + text +
+				`, "configuration": {"length_bytes": 8, "unit": "s", "fields": [["a", "int8"]]}}`
 		}
 	}
 	return parseJSON(t, text)
 }
 
-// known returns the names of all types that format 3 reads: those of this package's tables, and those that parseNamed
-// tells apart.
+// known returns the names of all types that format 3 reads: those of this package's tables, and
+// those that parseNamed tells apart.
 func known(t *testing.T) (names []string) {
 	t.Helper()
 	for name := range coreTypes {

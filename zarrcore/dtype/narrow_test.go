@@ -29,7 +29,9 @@ func TestWiden(t *testing.T) {
 
 // TestWidenFields extends the fields of a structure, whatever stretch of its bytes is given.
 func TestWidenFields(t *testing.T) {
-	typ, err := ParseV2(parseJSON(t, `[["a", "<i2"], ["b", "int4", [2]], ["c", [["d", "|u1"], ["e", "uint2"]]]]`))
+	typ, err :=
+		ParseV2(parseJSON(t,
+			`[["a", "<i2"], ["b", "int4", [2]], ["c", [["d", "|u1"], ["e", "uint2"]]]]`))
 	if err != nil || typ.Size != 6 {
 		t.Fatal(typ, err)
 	}
@@ -52,14 +54,19 @@ func TestSavedAs(t *testing.T) {
 		typ, header string
 		want        bool
 	}{
-		{`"int4"`, `'|i1'`, true}, {`"int4"`, `'<V1'`, true}, {`"int4"`, `'|V1'`, true}, {`"int4"`, `'|u1'`, false}, {`"int4"`, `'<i2'`, false},
-		{`"uint2"`, `'|u1'`, true}, {`"uint2"`, `'<V1'`, true}, {`"uint2"`, `'|i1'`, false}, {`"uint2"`, `'|b1'`, false},
-		{`"bfloat16"`, `'<V2'`, true}, {`"bfloat16"`, `'|V2'`, true}, {`"bfloat16"`, `'<f2'`, false}, {`"bfloat16"`, `'|V1'`, false},
-		{`"float8_e5m2"`, `'<V1'`, true}, {`"float8_e5m2"`, `'|i1'`, false}, {`"complex_float16"`, `'<V4'`, true},
+		{`"int4"`, `'|i1'`, true}, {`"int4"`, `'<V1'`, true}, {`"int4"`, `'|V1'`, true},
+		{`"int4"`, `'|u1'`, false}, {`"int4"`, `'<i2'`, false},
+		{`"uint2"`, `'|u1'`, true}, {`"uint2"`, `'<V1'`, true}, {`"uint2"`, `'|i1'`, false},
+		{`"uint2"`, `'|b1'`, false},
+		{`"bfloat16"`, `'<V2'`, true}, {`"bfloat16"`, `'|V2'`, true},
+		{`"bfloat16"`, `'<f2'`, false}, {`"bfloat16"`, `'|V1'`, false},
+		{`"float8_e5m2"`, `'<V1'`, true}, {`"float8_e5m2"`, `'|i1'`, false},
+		{`"complex_float16"`, `'<V4'`, true},
 		{`[["a", "int4"], ["b", "bfloat16"]]`, `[('a', '|i1'), ('b', '<V2')]`, true},
 		{`[["a", "int4"], ["b", "bfloat16"]]`, `[('a', '<V1'), ('b', '<V2')]`, true},
 		{`[["a", "int4"], ["b", "bfloat16"]]`, `[('a', '|u1'), ('b', '<V2')]`, false},
-		{`"<i4"`, `'<i4'`, true}, {`"<i4"`, `'>i4'`, false}, {`"|V3"`, `'<V3'`, true}, {`"|i1"`, `'|V1'`, false}, {`"|i1"`, `'|u1'`, false},
+		{`"<i4"`, `'<i4'`, true}, {`"<i4"`, `'>i4'`, false}, {`"|V3"`, `'<V3'`, true},
+		{`"|i1"`, `'|V1'`, false}, {`"|i1"`, `'|u1'`, false},
 	} {
 		typ, err := ParseV2(parseJSON(t, c.typ))
 		header, err2 := ParseDescr(c.header)

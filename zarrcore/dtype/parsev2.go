@@ -26,7 +26,8 @@ const maxText = 1 << 20
 // parse reads a type by the rules of a format, and says in errors which room they come from.
 func parse(v pyjson.Value, format func(pyjson.Value) (Type, error)) (Type, error) {
 	if len(v.Raw()) > maxText {
-		return Type{}, fmt.Errorf("dtype: expected a type of at most %d bytes, found %d: %w", maxText, len(v.Raw()), errors.ErrUnsupported)
+		return Type{}, fmt.Errorf("dtype: expected a type of at most %d bytes, found %d: %w",
+			maxText, len(v.Raw()), errors.ErrUnsupported)
 	}
 	t, err := format(v)
 	if err != nil {
@@ -60,7 +61,8 @@ func excerpt(v pyjson.Value) string {
 // unsupported says that a type is not read; and why, if it is known.
 func unsupported(spelling string) error {
 	if spelling == "optional" || spelling == "zarrs.optional" {
-		return fmt.Errorf("type %q, whose elements may be missing, is not read: %w", spelling, errors.ErrUnsupported)
+		return fmt.Errorf("type %q, whose elements may be missing, is not read: %w", spelling,
+			errors.ErrUnsupported)
 	}
 	return fmt.Errorf("unknown type %.60q: %w", spelling, errors.ErrUnsupported)
 }
@@ -215,7 +217,8 @@ func (parts typestr) sized(s string) (Type, error) {
 }
 
 // timeUnits are NumPy's units of time.
-var timeUnits = []string{"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic"}
+var timeUnits = []string{"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as",
+	"generic"}
 
 // time reads the suffix of "M8[10us]"; without a suffix the unit is generic.
 func (parts typestr) time(s string) (Type, error) {
@@ -249,7 +252,8 @@ func (parts typestr) time(s string) (Type, error) {
 
 // scaledGeneric says that a type counts in steps of no unit, of which NumPy loads no array.
 func scaledGeneric(spelling string) error {
-	return fmt.Errorf("type %s, whose unit is generic and has a scale, is not read: %w", spelling, errors.ErrUnsupported)
+	return fmt.Errorf("type %s, whose unit is generic and has a scale, is not read: %w", spelling,
+		errors.ErrUnsupported)
 }
 
 // timeType returns the Datetime or Timedelta of a unit and a scale, which NumPy keeps in 32 bits.
@@ -257,6 +261,7 @@ func timeType(kind Kind, unit string, scale int64, o Order) (Type, bool) {
 	if unit == "\u03bcs" || unit == "\u00b5s" { // the Greek letter mu, the micro sign
 		unit = "us"
 	}
-	ok := slices.Contains(timeUnits, unit) && scale >= 1 && scale < 1<<31 && (unit != "generic" || scale == 1)
+	ok := slices.Contains(timeUnits, unit) && scale >= 1 && scale < 1<<31 &&
+		(unit != "generic" || scale == 1)
 	return Type{Kind: kind, Size: 8, Order: o, Unit: unit, Scale: scale}, ok
 }

@@ -103,7 +103,8 @@ func lengthType(kind Kind, unit int64, name string, config pyjson.Value) (Type, 
 	length := config.Get("length_bytes")
 	n, ok := length.Int64()
 	if !ok || n%unit != 0 {
-		return Type{}, fmt.Errorf("%s: expected length_bytes as a multiple of %d, found %s", name, unit, excerpt(length))
+		return Type{}, fmt.Errorf("%s: expected length_bytes as a multiple of %d, found %s", name,
+			unit, excerpt(length))
 	}
 	return checked(scalar(kind, n, unit, Little), name)
 }
@@ -120,7 +121,8 @@ func configuredTime(kind Kind, name string, config pyjson.Value) (Type, error) {
 	}
 	t, ok := timeType(kind, unit, scale, Little)
 	if !ok {
-		return Type{}, fmt.Errorf("%s: expected a unit of %v and a scale_factor, found %s", name, timeUnits, excerpt(config))
+		return Type{}, fmt.Errorf("%s: expected a unit of %v and a scale_factor, found %s", name,
+			timeUnits, excerpt(config))
 	}
 	return t, nil
 }

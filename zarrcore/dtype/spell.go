@@ -43,8 +43,9 @@ func (t Type) fieldList() any {
 }
 
 // letters are the typestr letters of the kinds.
-var letters = map[Kind]string{Bool: "b", Int: "i", Uint: "u", Float: "f", Complex: "c", Bytes: "S", Unicode: "U",
-	Raw: "V", Datetime: "M", Timedelta: "m", Struct: "V", Extension: "V", Object: "O"}
+var letters = map[Kind]string{Bool: "b", Int: "i", Uint: "u", Float: "f", Complex: "c", Bytes: "S",
+	Unicode: "U",
+	Raw:     "V", Datetime: "M", Timedelta: "m", Struct: "V", Extension: "V", Object: "O"}
 
 // typestr returns the typestr; of a Struct, that of the bytes it consists of.
 func (t Type) typestr() string {

@@ -26,16 +26,21 @@ func (t Type) SpellFillV3(element []byte) (pyjson.Value, error) {
 }
 
 // spellFill spells a fill value, and holds that it reads as the same bytes.
-func (t Type) spellFill(format int, element []byte, read func(Type, pyjson.Value) ([]byte, error)) (pyjson.Value, error) {
+func (t Type) spellFill(
+	format int, element []byte, read func(Type, pyjson.Value) ([]byte, error),
+) (pyjson.Value, error) {
 	if int64(len(element)) != t.Size && t.Kind != Object {
-		return pyjson.Value{}, fmt.Errorf("dtype: fill value of %s: expected %d bytes, found %d", t.NumPy(), t.Size, len(element))
+		return pyjson.Value{}, fmt.Errorf("dtype: fill value of %s: expected %d bytes, found %d",
+			t.NumPy(), t.Size, len(element))
 	}
 	if t.Kind == Invalid {
 		return pyjson.Value{}, unspelled(format, "invalid type")
 	}
 	v := speller{format}.element(t, element)
 	if back, err := read(t, v); err != nil || !bytes.Equal(back, element) {
-		return pyjson.Value{}, unspelled(format, fmt.Sprintf("fill value %x of type %s", element[:min(len(element), 16)], t.NumPy()))
+		return pyjson.Value{},
+			unspelled(format,
+				fmt.Sprintf("fill value %x of type %s", element[:min(len(element), 16)], t.NumPy()))
 	}
 	return v, nil
 }
@@ -125,7 +130,8 @@ func (s speller) pair(part Type, data []byte) pyjson.Value {
 func (s speller) float(t Type, data []byte) pyjson.Value {
 	switch t.Size {
 	case 8:
-		return s.number(math.Float64frombits(t.unsigned(data)), t.unsigned(data), 8, t.unsigned(data) == quietNaN)
+		return s.number(math.Float64frombits(t.unsigned(data)), t.unsigned(data), 8,
+			t.unsigned(data) == quietNaN)
 	case 16:
 		return s.number(x87Value(data, t.Order), 0, 16, true)
 	}
@@ -140,7 +146,8 @@ func (s speller) extension(t Type, data []byte) pyjson.Value {
 		return pyjson.IntOf(t.signed(data))
 	}
 	if component, ok := strings.CutPrefix(t.Name, complexPrefix); ok {
-		return s.pair(Type{Kind: Extension, Name: component, Size: t.Size / 2, Order: t.Order}, data)
+		return s.pair(Type{Kind: Extension, Name: component, Size: t.Size / 2, Order: t.Order},
+			data)
 	}
 	return s.small(t, smallFloats[t.Name], data)
 }

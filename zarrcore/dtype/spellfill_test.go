@@ -60,8 +60,10 @@ func TestSpell(t *testing.T) {
 				if format == 2 && back.Descr() != typ.Descr() || back.Size != typ.Size {
 					t.Errorf("%s is spelled %s, which is %s", c.Type, name.Raw(), back.Descr())
 				}
-				if got, err := back.fill(fill, format); err != nil || hex.EncodeToString(got) != c.Bytes && !mixed(typ) {
-					t.Errorf("%s, %s is spelled %s: %x, %v, want %s", c.Type, c.Fill, fill.Raw(), got, err, c.Bytes)
+				if got, err := back.fill(fill, format); err != nil ||
+					hex.EncodeToString(got) != c.Bytes && !mixed(typ) {
+					t.Errorf("%s, %s is spelled %s: %x, %v, want %s", c.Type, c.Fill, fill.Raw(),
+						got, err, c.Bytes)
 				}
 			}
 		}
@@ -81,8 +83,10 @@ func mixed(typ Type) bool {
 // lacks returns what a format lacks, by the error that says so.
 func lacks(err error) string {
 	for _, what := range []string{
-		"format 2 has no big-endian ", "format 2 has no fill value ", // NaNs with payloads, of which it has no bit patterns
-		"format 3 has no <f16", "format 3 has no >f16", "format 3 has no struct field ", "format 3 has no padding in a struct",
+		// NaNs with payloads, of which it has no bit patterns
+		"format 2 has no big-endian ", "format 2 has no fill value ",
+		"format 3 has no <f16", "format 3 has no >f16", "format 3 has no struct field ",
+		"format 3 has no padding in a struct",
 	} {
 		if strings.Contains(err.Error(), what) {
 			return what
@@ -95,9 +99,11 @@ func lacks(err error) string {
 func TestSpellRefused(t *testing.T) {
 	for _, c := range []struct{ typ, element, want string }{
 		{`"|b1"`, "02", "dtype: format 3 has no fill value 02 of type |b1: unsupported operation"},
-		{`"<U1"`, "00000011", "dtype: format 3 has no fill value 00000011 of type <U1: unsupported operation"},
+		{`"<U1"`, "00000011", "dtype: format 3 has no fill value 00000011 of type <U1: " +
+			"unsupported operation"},
 		{`"<f4"`, "0000", "dtype: fill value of <f4: expected 4 bytes, found 2"},
-		{`"int4"`, "7f", "dtype: format 3 has no fill value 7f of type int4: unsupported operation"},
+		{`"int4"`, "7f", "dtype: format 3 has no fill value 7f of type int4: unsupported " +
+			"operation"},
 		{`"|O"`, "ff", "dtype: format 3 has no fill value ff of type |O: unsupported operation"},
 	} {
 		typ, err := ParseV2(parseJSON(t, c.typ))
@@ -135,7 +141,8 @@ func TestBitPatterns(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s %x: %v", name, code, err)
 			}
-			plain := typ.Size > 1 && (format.value(code) == format.value(code) || code == format.nan)
+			plain := typ.Size > 1 &&
+				(format.value(code) == format.value(code) || code == format.nan)
 			if hexadecimal := strings.HasPrefix(v.Text(), "0x"); hexadecimal == plain {
 				t.Fatalf("%s %x: %s", name, code, v.Raw())
 			}
@@ -165,22 +172,26 @@ func TestSpellSmallFloats(t *testing.T) {
 		element, _ := hex.DecodeString(c.element)
 		v2, err2 := typ.SpellFillV2(element)
 		v3, err3 := typ.SpellFillV3(element)
-		if !pyjson.Equal(v2, parseJSON(t, c.v2)) || !pyjson.Equal(v3, parseJSON(t, c.v3)) || err2 != nil || err3 != nil {
-			t.Errorf("%s %s: %s, %v; %s, %v; want %s; %s", c.name, c.element, v2.Raw(), err2, v3.Raw(), err3, c.v2, c.v3)
+		if !pyjson.Equal(v2, parseJSON(t, c.v2)) || !pyjson.Equal(v3, parseJSON(t, c.v3)) ||
+			err2 != nil || err3 != nil {
+			t.Errorf("%s %s: %s, %v; %s, %v; want %s; %s", c.name, c.element, v2.Raw(), err2,
+				v3.Raw(), err3, c.v2, c.v3)
 		}
 	}
 }
 
 // TestSpellObjects writes fill values of elements without a fixed size.
 func TestSpellObjects(t *testing.T) {
-	for name, want := range map[string]string{"string": `"a\"b" string`, "bytes": `"YSJi" variable_length_bytes`} {
+	for name, want := range map[string]string{"string": `"a\"b" string`,
+		"bytes": `"YSJi" variable_length_bytes`} {
 		typ := Type{Kind: Object, Name: name}
 		spelling, fill, err := spellBoth(typ, 3, []byte(`a"b`))
 		if got := string(fill.Raw()) + " " + spelling.Text(); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
 		}
 	}
-	if spelling, err := (Type{Kind: Object, Name: "object"}).SpellV2(); err != nil || spelling.Text() != "|O" {
+	if spelling, err := (Type{Kind: Object, Name: "object"}).SpellV2(); err != nil ||
+		spelling.Text() != "|O" {
 		t.Errorf("object: %s, %v", spelling.Raw(), err)
 	}
 }
