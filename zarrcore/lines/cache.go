@@ -45,7 +45,9 @@ type cached struct {
 
 // Get returns the chunk of key. One goroutine loads it if it is missing, and the others wait for
 // that. An error is not kept.
-func (c *Cache) Get(ctx context.Context, key Key, load func() (*vlen.Elements, error)) (*vlen.Elements, error) {
+func (c *Cache) Get(
+	ctx context.Context, key Key, load func() (*vlen.Elements, error),
+) (*vlen.Elements, error) {
 	for {
 		entry, mine := c.entry(key)
 		if mine {

@@ -32,13 +32,14 @@ type Index struct {
 	counts Source        // what is counted; see Recall
 	began  time.Time
 
-	mu      sync.Mutex
-	latest  time.Time // when something was last counted
-	bytes   []int64   // of the lines of each stretch; of those that are whole, of them and all before
-	whole   int64     // stretches that are counted
-	chunks  int64     // chunks that are counted
-	width   int64     // of the widest element in them
-	unsized bool      // one of them has an element that is not a string
+	mu     sync.Mutex
+	latest time.Time // when something was last counted
+	// of the lines of each stretch; of those that are whole, of them and all before
+	bytes   []int64
+	whole   int64 // stretches that are counted
+	chunks  int64 // chunks that are counted
+	width   int64 // of the widest element in them
+	unsized bool  // one of them has an element that is not a string
 }
 
 // The stretches of an index: as few elements as will make it worth while, and
@@ -64,8 +65,8 @@ func NewIndex(src Source) *Index {
 type Recaller func(ctx context.Context) (*Index, error)
 
 // Recall makes the index ask for another one before it counts the first chunk, and then count what
-// later yields. That must be no older than what the recaller looked at: otherwise counts of before a
-// change would be taken for those of after it. Recall is called before the index is used.
+// later yields. That must be no older than what the recaller looked at: otherwise counts of before
+// a change would be taken for those of after it. Recall is called before the index is used.
 func (x *Index) Recall(recall Recaller, later Source) { x.recall, x.counts = recall, later }
 
 // Progress returns when something was last counted, and how long it had taken until then.

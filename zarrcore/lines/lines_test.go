@@ -35,7 +35,8 @@ func newTable(t *testing.T, shape, chunk []int64) *table {
 	a := &table{grid: grid, texts: make([]string, grid.Size())}
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range a.texts {
-		if a.texts[i] = strings.Repeat("ä\"", r.IntN(9)) + strconv.Itoa(i); grid.RunAt(int64(i)).Chunk == 1 {
+		if a.texts[i] = strings.Repeat("ä\"", r.IntN(9)) +
+			strconv.Itoa(i); grid.RunAt(int64(i)).Chunk == 1 {
 			a.texts[i] = fill
 		}
 	}
@@ -95,7 +96,8 @@ func TestReader(t *testing.T) {
 		p := make([]byte, rng.IntN(500))
 		n, err := r.ReadAt(ctx, p, int64(off))
 		expected := want[min(off, len(want)):min(off+len(p), len(want))]
-		if string(p[:n]) != expected || (err != nil) != (n < len(p)) || err != nil && err != io.EOF {
+		if string(p[:n]) != expected || (err != nil) != (n < len(p)) || err != nil &&
+			err != io.EOF {
 			t.Fatalf("%d bytes at %d: %q, %v; expected %q", len(p), off, p[:n], err, expected)
 		}
 	}
@@ -157,7 +159,8 @@ func TestTake(t *testing.T) {
 	unicode := dtype.Type{Kind: dtype.Unicode, Size: width * 4}
 	same, err := TakeFixed(ctx, a, again, bytes.NewReader(fixed), unicode, int64(len(a.texts)))
 	if err != nil || !same || again.Size() != s.Size() {
-		t.Errorf("strings of fixed width: same %t, %d bytes, %v; expected the same, %d bytes", same, again.Size(), err, s.Size())
+		t.Errorf("strings of fixed width: same %t, %d bytes, %v; expected the same, %d bytes", same,
+			again.Size(), err, s.Size())
 	}
 }
 

@@ -161,7 +161,8 @@ func (w *lineWriter) next(size int64) error {
 		return nil
 	}
 	if end, known := x.end((w.elem - 1) / x.per); known && end != w.at {
-		return fmt.Errorf("%w: expected element %d at byte %d of the lines, found it at %d", ErrChanged, w.elem, end, w.at)
+		return fmt.Errorf("%w: expected element %d at byte %d of the lines, found it at %d",
+			ErrChanged, w.elem, end, w.at)
 	}
 	return nil
 }
@@ -196,7 +197,8 @@ func ReadFixed(ctx context.Context, src Source, p []byte, off, width int64) (int
 				from, i = src.Fill(), 0
 			}
 			if w := from.Width(i); w < 0 || w > width {
-				return n, fmt.Errorf("%w: expected strings of at most %d, found one of %d", ErrChanged, width, w)
+				return n, fmt.Errorf("%w: expected strings of at most %d, found one of %d",
+					ErrChanged, width, w)
 			}
 			from.PutFixed(item, i)
 			part := copy(p[n:], item[off%size:])

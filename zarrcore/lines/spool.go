@@ -86,14 +86,16 @@ func (s *Spool) Load(e *vlen.Elements, spans []vlen.Span, first, limit int64) er
 	start, size := int64(ends[0]), int64(ends[len(spans)]-ends[0])
 	at := int64(len(e.Data))
 	if at+size > limit {
-		return fmt.Errorf("%w: the elements of a chunk have %d bytes, expected at most %d", compress.ErrTooLarge, at+size, limit)
+		return fmt.Errorf("%w: the elements of a chunk have %d bytes, expected at most %d",
+			compress.ErrTooLarge, at+size, limit)
 	}
 	e.Data = slices.Grow(e.Data, int(size))[:at+size]
 	if err := s.data.read(e.Data[at:], start); err != nil {
 		return err
 	}
 	for i := range spans {
-		spans[i] = vlen.Span{Off: uint32(at + int64(ends[i]) - start), Len: uint32(ends[i+1] - ends[i])}
+		spans[i] = vlen.Span{Off: uint32(at + int64(ends[i]) - start),
+			Len: uint32(ends[i+1] - ends[i])}
 	}
 	return nil
 }

@@ -50,8 +50,8 @@ func TakeLines(ctx context.Context, src Source, s *Spool, text io.Reader) error 
 // bigLine is from how many bytes on the memory of a line is not kept.
 const bigLine = 4 << 20
 
-// Accepts returns why a line, without its line feed, is not an element of src; nil if it is one. The
-// error wraps fs.ErrInvalid.
+// Accepts returns why a line, without its line feed, is not an element of src; nil if it is one.
+// The error wraps fs.ErrInvalid.
 func Accepts(src Source, line []byte) error {
 	_, err := elementOf(src, nil, line)
 	return err
@@ -89,7 +89,8 @@ func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
 	}
 	switch {
 	case len(*long) > maxLine:
-		return nil, fmt.Errorf("%w: expected at most %d bytes, found more", iofs.ErrInvalid, maxLine)
+		return nil, fmt.Errorf("%w: expected at most %d bytes, found more", iofs.ErrInvalid,
+			maxLine)
 	case err == io.EOF && len(*long) > 0:
 		return *long, nil
 	case err != nil:
@@ -100,7 +101,9 @@ func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
 
 // TakeFixed adds n strings of fixed width to s, which are elements of type t. Each becomes the
 // element that the array has already, if that reads the same. It reports whether all do.
-func TakeFixed(ctx context.Context, src Source, s *Spool, data io.Reader, t dtype.Type, n int64) (same bool, err error) {
+func TakeFixed(
+	ctx context.Context, src Source, s *Spool, data io.Reader, t dtype.Type, n int64,
+) (same bool, err error) {
 	same = true
 	r := bufio.NewReaderSize(data, 256<<10)
 	given, have := make([]byte, t.Size), make([]byte, t.Size)
