@@ -31,7 +31,8 @@ func (p *post) axesV2(current *Array) error {
 		p.root = p.root.Without("attributes")
 		return p.setAxesV2(names, current.Attributes)
 	}
-	if theirs := posted.Get(axesOfV2); !same(theirs, current.Attributes.Get(axesOfV2)) && !same(theirs, names) {
+	if theirs := posted.Get(axesOfV2); !same(theirs, current.Attributes.Get(axesOfV2)) &&
+		!same(theirs, names) {
 		return disagree(theirs, names)
 	}
 	p.root = p.root.With("attributes", withAxes(posted, names))
@@ -75,7 +76,10 @@ func axesToStore(names pyjson.Value, rank int) (pyjson.Value, error) {
 		return pyjson.Value{}, nil
 	}
 	if _, ok := axisNames(names, rank, false); !ok {
-		return names, invalid(axesMember, fmt.Sprintf("an array of %d strings, one for each axis of shape, in format 2", rank), names)
+		return names,
+			invalid(axesMember,
+				fmt.Sprintf("an array of %d strings, one for each axis of shape, in format 2",
+					rank), names)
 	}
 	return names, nil
 }

@@ -91,7 +91,9 @@ func byteOrder(member string, codecs []Codec, depth int) (dtype.Order, error) {
 			return endian(at+".endian", c.Config.Get("endian"))
 		case "sharding_indexed":
 			if depth == maxSharded {
-				return dtype.Little, invalid(at+".codecs", fmt.Sprintf("at most %d levels of sharding", maxSharded), c.Config.Get("codecs"))
+				return dtype.Little, invalid(at+".codecs",
+					fmt.Sprintf("at most %d levels of sharding", maxSharded),
+					c.Config.Get("codecs"))
 			}
 			inner, err := parseCodecs(at+".codecs", c.Config.Get("codecs"))
 			if err != nil {
@@ -132,8 +134,10 @@ func sameCodec(x, y Codec) bool {
 		return err == nil && other == nil && these == those
 	case "sharding_indexed":
 		return pyjson.Equal(x.Config.Get("chunk_shape"), y.Config.Get("chunk_shape")) &&
-			orElse(x.Config.Get("index_location"), "end") == orElse(y.Config.Get("index_location"), "end") &&
-			sameList(x.Config.Get("codecs"), y.Config.Get("codecs")) && sameList(x.Config.Get("index_codecs"), y.Config.Get("index_codecs"))
+			orElse(x.Config.Get("index_location"), "end") == orElse(y.Config.Get("index_location"),
+				"end") &&
+			sameList(x.Config.Get("codecs"), y.Config.Get("codecs")) &&
+			sameList(x.Config.Get("index_codecs"), y.Config.Get("index_codecs"))
 	}
 	return pyjson.Equal(x.Config, y.Config)
 }

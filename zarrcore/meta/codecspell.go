@@ -18,7 +18,8 @@ func (c Codec) Complete(format int, itemSize int64) Codec {
 	}
 	parameters := codecTypes[c.Name].Parameters
 	full, defaults := c.Config, strings.HasPrefix(c.Name, numcodecs) == (format == 2)
-	if ordered := parametersOf(c.Config, parameters, itemSize, defaults); ordered.Len() > 0 || c.Config.Exists() {
+	if ordered := parametersOf(c.Config, parameters, itemSize, defaults); ordered.Len() > 0 ||
+		c.Config.Exists() {
 		full = withRest(ordered, c.Config, parameters)
 	}
 	return Codec{Name: c.Name, Config: full}
@@ -26,7 +27,9 @@ func (c Codec) Complete(format int, itemSize int64) Codec {
 
 // parametersOf returns the parameters of a configuration in their order, each with its default if
 // the configuration lacks it.
-func parametersOf(config pyjson.Value, parameters []CodecParameter, itemSize int64, defaults bool) pyjson.Value {
+func parametersOf(
+	config pyjson.Value, parameters []CodecParameter, itemSize int64, defaults bool,
+) pyjson.Value {
 	ordered := pyjson.Empty
 	for _, p := range parameters {
 		v := config.Get(p.Member)

@@ -16,12 +16,15 @@ const (
 // CodecType describes all codecs of one name, as far as documents and settings need it. What a
 // codec does to bytes is known to package zarrcore/codec alone.
 type CodecType struct {
-	Kind       CodecKind
-	Word       string           // names it in the setting `codecs`, as lz4 does in lz4:5; empty where that setting needs a list
+	Kind CodecKind
+	// names it in the setting `codecs`, as lz4 does in lz4:5; empty where that setting needs a list
+	Word       string
 	Parameters []CodecParameter // in the order in which zarr-python writes them
 
-	inV2    func(Codec) Codec                            // spells it as version 2 does; nil where both versions spell it alike, or version 2 has none
-	upgrade func(c Codec, itemSize int64) (Codec, error) // spells one of version 2 as version 3 does; nil where version 3 has none
+	// spells it as version 2 does; nil where both versions spell it alike, or version 2 has none
+	inV2 func(Codec) Codec
+	// spells one of version 2 as version 3 does; nil where version 3 has none
+	upgrade func(c Codec, itemSize int64) (Codec, error)
 }
 
 // CodecParameter is a member of a codec's configuration. One that has words or a range may follow
@@ -101,7 +104,8 @@ var codecTypes = map[string]CodecType{
 	"numcodecs.pcodec":     {Kind: ArrayToBytes},
 
 	"zstd": {Kind: BytesToBytes, Word: "zstd", inV2: zstdInV2, Parameters: []CodecParameter{
-		{Member: "level", Lo: -131072, Hi: 22, Default: always("0")}, {Member: "checksum", Default: always("false")}}},
+		{Member: "level", Lo: -131072, Hi: 22, Default: always("0")},
+		{Member: "checksum", Default: always("false")}}},
 	"gzip": {Kind: BytesToBytes, Word: "gzip", inV2: renamed, Parameters: []CodecParameter{
 		{Member: "level", Hi: 9, Default: always("5")}}},
 	"blosc": {Kind: BytesToBytes, Word: "blosc", inV2: bloscInV2, Parameters: []CodecParameter{
@@ -122,14 +126,18 @@ var codecTypes = map[string]CodecType{
 	"numcodecs.blosc": {Kind: BytesToBytes, upgrade: upgradeBlosc, Parameters: []CodecParameter{
 		{Member: "cname", Default: always(`"lz4"`)}, {Member: "clevel", Default: always("5")},
 		{Member: "shuffle", Default: always("1")}, {Member: "blocksize", Default: always("0")}}},
-	"numcodecs.zlib": {Kind: BytesToBytes, Word: "zlib", upgrade: unchanged, Parameters: []CodecParameter{
-		{Member: "level", Hi: 9, Default: always("1")}}},
-	"numcodecs.bz2": {Kind: BytesToBytes, Word: "bz2", upgrade: unchanged, Parameters: []CodecParameter{
-		{Member: "level", Lo: 1, Hi: 9, Default: always("1")}}},
-	"numcodecs.lz4": {Kind: BytesToBytes, Word: "lz4", upgrade: unchanged, Parameters: []CodecParameter{
-		{Member: "acceleration", Lo: 1, Hi: 65537, Default: always("1")}}},
-	"numcodecs.lzma": {Kind: BytesToBytes, Word: "lzma", upgrade: unchanged, Parameters: []CodecParameter{
-		{Member: "format"}, {Member: "check"}, {Member: "preset", Hi: 9}, {Member: "filters"}}},
+	"numcodecs.zlib": {Kind: BytesToBytes, Word: "zlib", upgrade: unchanged,
+		Parameters: []CodecParameter{
+			{Member: "level", Hi: 9, Default: always("1")}}},
+	"numcodecs.bz2": {Kind: BytesToBytes, Word: "bz2", upgrade: unchanged,
+		Parameters: []CodecParameter{
+			{Member: "level", Lo: 1, Hi: 9, Default: always("1")}}},
+	"numcodecs.lz4": {Kind: BytesToBytes, Word: "lz4", upgrade: unchanged,
+		Parameters: []CodecParameter{
+			{Member: "acceleration", Lo: 1, Hi: 65537, Default: always("1")}}},
+	"numcodecs.lzma": {Kind: BytesToBytes, Word: "lzma", upgrade: unchanged,
+		Parameters: []CodecParameter{
+			{Member: "format"}, {Member: "check"}, {Member: "preset", Hi: 9}, {Member: "filters"}}},
 	"numcodecs.adler32":         {Kind: BytesToBytes, upgrade: unchanged},
 	"numcodecs.base64":          {Kind: BytesToBytes},
 	"numcodecs.crc32":           {Kind: BytesToBytes, upgrade: unchanged},

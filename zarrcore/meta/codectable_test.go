@@ -37,6 +37,7 @@ func TestCodecTypes(t *testing.T) {
 func sameKind(t *testing.T, name string, other Codec) {
 	t.Helper()
 	if row, known := CodecNamed(other.Name); !known || row.Kind != codecTypes[name].Kind {
-		t.Errorf("%s becomes %s, which is known: %t, of kind %d; expected kind %d", name, other.Name, known, row.Kind, codecTypes[name].Kind)
+		t.Errorf("%s becomes %s, which is known: %t, of kind %d; expected kind %d", name,
+			other.Name, known, row.Kind, codecTypes[name].Kind)
 	}
 }

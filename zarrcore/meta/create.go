@@ -21,7 +21,8 @@ func FromPosted(posted []byte, format int) ([]Document, *Array, error) {
 	}
 	if v := root.Get("zarr_format"); v.Exists() {
 		if n, ok := v.Int64(); !ok || n != int64(format) {
-			return nil, nil, invalid("zarr_format", strconv.Itoa(format)+", the format of the group that it is for", v)
+			return nil, nil, invalid("zarr_format", strconv.Itoa(format)+", the format of the "+
+				"group that it is for", v)
 		}
 	}
 	if format == 2 {

@@ -21,7 +21,8 @@ func verbatim(doc []byte, root pyjson.Value) []byte {
 // join makes one document of an array's or group's own and of its attributes, which may be absent.
 func join(root, attributes pyjson.Value) []byte {
 	if attributes.Exists() {
-		root = root.Without("attributes").With("attributes", attributes) // no version before 3 has such a member
+		// no version before 3 has such a member
+		root = root.Without("attributes").With("attributes", attributes)
 	}
 	return strict(root)
 }

@@ -103,7 +103,8 @@ func checkEditable(format int) error {
 	if format == 2 || format == 3 {
 		return nil
 	}
-	return &Error{Member: "zarr_format", Expected: "2 or 3, which can be changed", Found: strconv.Itoa(format), Kind: errors.ErrUnsupported}
+	return &Error{Member: "zarr_format", Expected: "2 or 3, which can be changed",
+		Found: strconv.Itoa(format), Kind: errors.ErrUnsupported}
 }
 
 // edited gives an error of an edit its kind.

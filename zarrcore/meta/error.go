@@ -49,7 +49,8 @@ func invalid(member, expected string, found pyjson.Value) error {
 
 // unsupported is the error for a member that asks for something unknown.
 func unsupported(member, expected string, found pyjson.Value) error {
-	return &Error{Member: member, Expected: expected, Found: show(found), Kind: errors.ErrUnsupported}
+	return &Error{Member: member, Expected: expected, Found: show(found),
+		Kind: errors.ErrUnsupported}
 }
 
 // because is the error of another package about a member.

@@ -34,7 +34,8 @@ func checkArray(t *testing.T, doc []byte, a *Array, err error) {
 	if _, err := a.Grid(); err != nil {
 		t.Fatalf("%q: %v", doc, err)
 	}
-	if vlen := a.Type.Kind == dtype.Object; vlen != (a.Type.Size == 0) || !vlen && int64(len(a.Fill)) != a.Type.Size {
+	if vlen := a.Type.Kind == dtype.Object; vlen != (a.Type.Size == 0) || !vlen &&
+		int64(len(a.Fill)) != a.Type.Size {
 		t.Fatalf("%q: fill value of %d bytes for %v", doc, len(a.Fill), a.Type)
 	}
 	if n := len(a.DimensionNames); n != 0 && n != len(a.Shape) {
@@ -60,8 +61,10 @@ func FuzzV3(f *testing.F) {
 	})
 	f.Add(document(goodV3, `chunk_memory_layout: "C"`, `shape: [9223372036854775807, 3]`))
 	f.Add(document(goodV3, rectilinearGrid(`[[4, [1, 3]], 3], "kind": "inline"`)))
-	f.Add(document(goodV3, `chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [3, 9]}}`))
-	f.Add(document(goodV3, `chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".z", "base-encoding": "v2"}}`))
+	f.Add(document(goodV3,
+		`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [3, 9]}}`))
+	f.Add(document(goodV3,
+		`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".z", "base-encoding": "v2"}}`))
 	f.Add(document(goodGroupV3, `consolidated_metadata: null`, `ext: {"must_understand": false}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		a, g, err := ParseV3(doc)
@@ -76,7 +79,9 @@ func FuzzV3(f *testing.F) {
 }
 
 func FuzzCodecs(f *testing.F) {
-	f.Add([]byte(`["bytes", {"name": "sharding_indexed", "configuration": {"codecs": ["bytes"], "index_codecs": [{"name": "crc32c"}]}}]`))
+	f.Add(
+		[]byte(
+			`["bytes", {"name": "sharding_indexed", "configuration": {"codecs": ["bytes"], "index_codecs": [{"name": "crc32c"}]}}]`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		list, err := pyjson.Parse(doc)
 		if err != nil {
@@ -95,12 +100,18 @@ func FuzzCodecs(f *testing.F) {
 }
 
 func FuzzConsolidated(f *testing.F) {
-	f.Add([]byte(`{"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, "a/.zarray": {"shape": [1]}}}`))
-	f.Add([]byte(`{"zarr_format": 3, "consolidated_metadata": {"kind": "inline", "metadata": {"a": {"node_type": "array"}, "/b": 1}}}`))
+	f.Add(
+		[]byte(
+			`{"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, "a/.zarray": {"shape": [1]}}}`))
+	f.Add(
+		[]byte(
+			`{"zarr_format": 3, "consolidated_metadata": {"kind": "inline", "metadata": {"a": {"node_type": "array"}, "/b": 1}}}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		for _, name := range []string{NameV3, NameConsolidated} {
 			docs, err := Consolidated(name, doc)
-			if err != nil && (docs != nil || errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported)) {
+			if err != nil &&
+				(docs != nil ||
+					errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported)) {
 				t.Fatalf("%q: %v, with %d documents", doc, err, len(docs))
 			}
 			for key, d := range docs {
@@ -113,12 +124,14 @@ func FuzzConsolidated(f *testing.F) {
 }
 
 func FuzzV2(f *testing.F) {
-	addSeeds(f, []string{"zarr-python-3", "zarr-python-2", "tensorstore"}, func(objects map[string][]byte) {
-		if doc := objects[".zarray"]; doc != nil {
-			f.Add(doc, objects[".zattrs"])
-		}
-	})
-	f.Add(document(goodV2, `dtype: [["a", "<i2"], ["b", [["c", "|S3"]], [2]]]`, `order: "F"`, `filters: [{"id": "delta"}]`), []byte("{}"))
+	addSeeds(f,
+		[]string{"zarr-python-3", "zarr-python-2", "tensorstore"}, func(objects map[string][]byte) {
+			if doc := objects[".zarray"]; doc != nil {
+				f.Add(doc, objects[".zattrs"])
+			}
+		})
+	f.Add(document(goodV2, `dtype: [["a", "<i2"], ["b", [["c", "|S3"]], [2]]]`, `order: "F"`,
+		`filters: [{"id": "delta"}]`), []byte("{}"))
 	f.Fuzz(func(t *testing.T, zarray, zattrs []byte) {
 		a, err := ParseV2Array(zarray, zattrs)
 		checkArray(t, zarray, a, err)
@@ -181,8 +194,10 @@ func checkUpgraded(t *testing.T, a *Array) {
 }
 
 func checkSame(t *testing.T, a, later *Array) {
-	if !slices.Equal(a.Shape, later.Shape) || !slices.Equal(a.Chunk, later.Chunk) || a.Type.Descr() != later.Type.Descr() ||
-		a.Type.Kind != dtype.Object && !bytes.Equal(a.Fill, later.Fill) || a.Keys.Key(a.Shape) != later.Keys.Key(a.Shape) {
+	if !slices.Equal(a.Shape, later.Shape) || !slices.Equal(a.Chunk, later.Chunk) ||
+		a.Type.Descr() != later.Type.Descr() ||
+		a.Type.Kind != dtype.Object && !bytes.Equal(a.Fill, later.Fill) ||
+		a.Keys.Key(a.Shape) != later.Keys.Key(a.Shape) {
 		t.Fatalf("%q became\n%q", a.Document, later.Document)
 	}
 }

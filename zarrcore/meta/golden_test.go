@@ -54,7 +54,8 @@ func compareLines(t *testing.T, got, want string) {
 			node = w
 		}
 		if g != w {
-			t.Fatalf("%s, line %d:\n%s\nwant\n%s\n(go test -update rewrites the golden files)", node, i+1, g, w)
+			t.Fatalf("%s, line %d:\n%s\nwant\n%s\n(go test -update rewrites the golden files)",
+				node, i+1, g, w)
 		}
 	}
 }
@@ -124,7 +125,8 @@ func (n node) read() string {
 }
 
 func printArray(out *strings.Builder, a *Array, stored []byte) {
-	fmt.Fprintf(out, "array, format %d, shape %v, chunk %v, order %c\n", a.Format, a.Shape, a.Chunk, a.Order)
+	fmt.Fprintf(out, "array, format %d, shape %v, chunk %v, order %c\n", a.Format, a.Shape, a.Chunk,
+		a.Order)
 	if a.Type.Kind != dtype.Object {
 		fmt.Fprintf(out, "type: %s, %d bytes\n", a.Type.Descr(), a.Type.Size)
 	}
@@ -136,7 +138,8 @@ func printArray(out *strings.Builder, a *Array, stored []byte) {
 	for i := range one {
 		one[i] = int64(i) + 1
 	}
-	fmt.Fprintf(out, "keys: %s %s, separator known %v\n", a.Keys.Key(zero), a.Keys.Key(one), a.SeparatorKnown)
+	fmt.Fprintf(out, "keys: %s %s, separator known %v\n", a.Keys.Key(zero), a.Keys.Key(one),
+		a.SeparatorKnown)
 	if a.DimensionNames != nil {
 		fmt.Fprintf(out, "names: %q\n", a.DimensionNames)
 	}

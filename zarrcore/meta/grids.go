@@ -109,7 +109,10 @@ func rectangular(shape []int64, member string, config pyjson.Value) (chunks, err
 // listed reads the lengths of the chunks along each axis.
 func listed(shape []int64, member string, v pyjson.Value) (chunks, error) {
 	if v.Kind() != pyjson.Array || v.Len() != len(shape) {
-		return chunks{}, invalid(member, fmt.Sprintf("an array of lengths, or of lists of them, for each of %d axes", len(shape)), v)
+		return chunks{},
+			invalid(member,
+				fmt.Sprintf("an array of lengths, or of lists of them, for each of %d axes",
+					len(shape)), v)
 	}
 	cuts := make([][]layout.Cut, 0, len(shape))
 	for e := range v.Elements() {
@@ -138,12 +141,15 @@ func axisCuts(member string, v pyjson.Value) ([]layout.Cut, error) {
 	for e := range v.Elements() {
 		cut, ok := repeated(e)
 		if !ok {
-			return nil, invalid(fmt.Sprintf("%s[%d]", member, index), "a length of 1 or more, or a pair of it and of how many chunks have it", e)
+			return nil, invalid(fmt.Sprintf("%s[%d]", member, index),
+				"a length of 1 or more, or a pair of it and of how many chunks have it", e)
 		}
-		if last := len(cuts) - 1; last >= 0 && cuts[last].Length == cut.Length && cuts[last].Count <= math.MaxInt64-cut.Count {
+		if last := len(cuts) - 1; last >= 0 && cuts[last].Length == cut.Length &&
+			cuts[last].Count <= math.MaxInt64-cut.Count {
 			cuts[last].Count += cut.Count
 		} else if cuts = append(cuts, cut); len(cuts) > maxCuts {
-			return nil, unsupported(member, fmt.Sprintf("at most %d changes of the length", maxCuts), v)
+			return nil, unsupported(member, fmt.Sprintf("at most %d changes of the length",
+				maxCuts), v)
 		}
 		index++
 	}

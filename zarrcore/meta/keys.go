@@ -13,8 +13,9 @@ var keyEncodings map[string]func(member string, config pyjson.Value) (layout.Key
 
 func init() {
 	keyEncodings = map[string]func(string, pyjson.Value) (layout.KeyEncoding, error){
-		"default": separated(layout.KeyEncoding{Kind: layout.KeyDefault, Separator: '/'}, "separator"),
-		"v2":      separated(layout.KeyEncoding{Kind: layout.KeyV2, Separator: '.'}, "separator"),
+		"default": separated(layout.KeyEncoding{Kind: layout.KeyDefault, Separator: '/'},
+			"separator"),
+		"v2": separated(layout.KeyEncoding{Kind: layout.KeyV2, Separator: '.'}, "separator"),
 
 		"zarrs.default_suffix": defaultSuffix,
 		"suffix":               suffixed,
@@ -32,14 +33,17 @@ func keysV3(member string, v pyjson.Value) (layout.KeyEncoding, error) {
 	}
 	parse := keyEncodings[name]
 	if parse == nil {
-		return layout.KeyEncoding{}, unsupported(member+".name", knownNames(keyEncodings), nameOf(v))
+		return layout.KeyEncoding{}, unsupported(member+".name", knownNames(keyEncodings),
+			nameOf(v))
 	}
 	return parse(member+".configuration", config)
 }
 
 // separated is the encoding keys with a choice of the separator, and no other member than those
 // known.
-func separated(keys layout.KeyEncoding, known ...string) func(string, pyjson.Value) (layout.KeyEncoding, error) {
+func separated(
+	keys layout.KeyEncoding, known ...string,
+) func(string, pyjson.Value) (layout.KeyEncoding, error) {
 	return func(member string, config pyjson.Value) (layout.KeyEncoding, error) {
 		if err := onlyMembers(member, config, known...); err != nil {
 			return keys, err
@@ -55,7 +59,8 @@ func separated(keys layout.KeyEncoding, known ...string) func(string, pyjson.Val
 
 // defaultSuffix is the encoding of zarrs: default, and a suffix.
 func defaultSuffix(member string, config pyjson.Value) (layout.KeyEncoding, error) {
-	keys, err := separated(layout.KeyEncoding{Kind: layout.KeyDefault, Separator: '/'}, "separator", "suffix")(member, config)
+	keys, err := separated(layout.KeyEncoding{Kind: layout.KeyDefault, Separator: '/'}, "separator",
+		"suffix")(member, config)
 	if err == nil {
 		keys.Suffix, err = suffix(member+".suffix", config.Get("suffix"))
 	}
@@ -76,7 +81,8 @@ func suffixed(member string, config pyjson.Value) (layout.KeyEncoding, error) {
 			continue
 		}
 		if nameOf(base).Text() == "suffix" { // one is enough, and a chain of them would have no end
-			return keys, unsupported(member+"."+spelling+".name", "an encoding without a suffix", nameOf(base))
+			return keys, unsupported(member+"."+spelling+".name", "an encoding without a suffix",
+				nameOf(base))
 		}
 		var err error
 		if keys, err = keysV3(member+"."+spelling, base); err != nil {

@@ -20,9 +20,11 @@ const (
 	typeMember         = "node_type"
 	consolidatedMember = "consolidated_metadata"
 
-	mountKind   = "zarrfs mount: open the store itself, "        // begins the kind of consolidated metadata
+	// begins the kind of consolidated metadata
+	mountKind   = "zarrfs mount: open the store itself, "
 	mountFormat = ", in a zarrfs mount: open the store itself, " // follows the format
-	noFormat    = "none"                                         // the format of a folder without metadata
+	// the format of a folder without metadata
+	noFormat = "none"
 )
 
 // InMount returns the document of a group as a mount of the store shows it. One that is not a JSON
@@ -37,7 +39,8 @@ func InMount(doc []byte, store string) []byte {
 	if v := root.Get(formatMember); v.Exists() {
 		format = string(v.Standard())
 	}
-	return changed(doc, // consolidated metadata may be long, and are not parsed again once they are replaced
+	// consolidated metadata may be long, and are not parsed again once they are replaced
+	return changed(doc,
 		member{consolidatedMember, pyjson.Empty.With("kind", pyjson.StringOf(mountKind+store)).
 			With("must_understand", pyjson.BoolOf(true)).With("metadata", pyjson.Empty)},
 		member{formatMember, pyjson.StringOf(format + mountFormat + store)},

@@ -23,13 +23,17 @@ func TestInMount(t *testing.T) {
 		`{"zarr_format": "3", "node_type": 7}`:                                                  `{"zarr_format": "3"}`,
 	} {
 		plain = cmp.Or(plain, doc)
-		for _, store := range []string{"/data/s.zarr", "/data/\xff", `/a, in a zarrfs mount: open the store itself, "b"`} {
+		for _, store := range []string{"/data/s.zarr", "/data/\xff",
+			`/a, in a zarrfs mount: open the store itself, "b"`} {
 			shown := InMount([]byte(doc), store)
-			if strings.HasPrefix(doc, "{") && json.Valid([]byte(strings.ReplaceAll(doc, "NaN", "0"))) {
+			if strings.HasPrefix(doc, "{") &&
+				json.Valid([]byte(strings.ReplaceAll(doc, "NaN", "0"))) {
 				root, err := pyjson.Parse(shown)
-				format, kind := root.Get("zarr_format").Text(), root.Get("consolidated_metadata").Get("kind").Text()
+				format, kind := root.Get("zarr_format").Text(),
+					root.Get("consolidated_metadata").Get("kind").Text()
 				want := "open the store itself, " + strings.ToValidUTF8(store, "\ufffd")
-				if err != nil || !strings.HasSuffix(format, want) || !strings.HasSuffix(kind, want) || root.Get("node_type").Exists() {
+				if err != nil || !strings.HasSuffix(format, want) ||
+					!strings.HasSuffix(kind, want) || root.Get("node_type").Exists() {
 					t.Errorf("%s is shown as %s, %v", doc, shown, err)
 				}
 			}

@@ -18,7 +18,8 @@ func chainText(t *testing.T, codecs []Codec) string {
 	for _, c := range codecs {
 		switch c.Name {
 		case transpose:
-			names = append(names, strings.Join(strings.Fields(string(c.Config.Get("order").Raw())), ""))
+			names = append(names, strings.Join(strings.Fields(string(c.Config.Get("order").Raw())),
+				""))
 		case sharding:
 			inner, err := ParseCodecs(c.Config.Get("codecs"))
 			if err != nil {
@@ -51,7 +52,8 @@ func transposeText(order string) string {
 }
 
 func shardText(chunk string, codecs ...string) string {
-	return `{"name": "sharding_indexed", "configuration": {"chunk_shape": ` + chunk + `, "codecs": [` + strings.Join(codecs, ", ") +
+	return `{"name": "sharding_indexed", "configuration": {"chunk_shape": ` + chunk +
+		`, "codecs": [` + strings.Join(codecs, ", ") +
 		`], "index_codecs": ["bytes"]}}`
 }
 
@@ -114,7 +116,8 @@ func TestReversed(t *testing.T) {
 		if got := chainText(t, r.Codecs); got != want {
 			t.Errorf("%s: reversed %s, expected %s", chainText(t, a.Codecs), got, want)
 		}
-		if !slices.Equal(r.Shape, []int64{6, 4}) || !slices.Equal(r.Chunk, []int64{6, 4}) || r.FortranOrder() || !a.FortranOrder() {
+		if !slices.Equal(r.Shape, []int64{6, 4}) || !slices.Equal(r.Chunk, []int64{6, 4}) ||
+			r.FortranOrder() || !a.FortranOrder() {
 			t.Errorf("%s: shape %v, chunks %v", codecs, r.Shape, r.Chunk)
 		}
 	}
@@ -135,12 +138,15 @@ func TestSpecOrder(t *testing.T) {
 		{`[` + transposeText("[2, 1, 0]") + `]`, 'F', "[2,1,0] bytes"},
 		{`[` + transposeText("[2, 1, 0]") + `]`, 0, "[2,1,0] bytes"},
 		{`[` + transposeText("[1, 2, 0]") + `]`, 'C', "[1,2,0] bytes"},
-		{`[` + transposeText("[1, 2, 0]") + `]`, 'F', "[2,1,0] [1,0,2] bytes"}, // axis 1 of the reversed ones is 1, 0 is 2, 2 is 0
+		// axis 1 of the reversed ones is 1, 0 is 2, 2 is 0
+		{`[` + transposeText("[1, 2, 0]") + `]`, 'F', "[2,1,0] [1,0,2] bytes"},
 		{`[` + transposeText("[0, 1, 2]") + `]`, 'F', "[2,1,0] [2,1,0] bytes"},
-		{`[` + transposeText("[2, 1, 0]") + "," + transposeText("[2, 1, 0]") + `]`, 'C', "[0,1,2] [2,1,0] [2,1,0] bytes"},
+		{`[` + transposeText("[2, 1, 0]") + "," + transposeText("[2, 1, 0]") + `]`, 'C',
+			"[0,1,2] [2,1,0] [2,1,0] bytes"},
 	} {
 		for _, shard := range [][]int64{nil, {4, 4, 4}} {
-			s := Spec{Format: 3, Shape: []int64{5, 6, 7}, Chunk: []int64{2, 2, 2}, Shard: shard, Type: typeOf(t, `"<f4"`),
+			s := Spec{Format: 3, Shape: []int64{5, 6, 7}, Chunk: []int64{2, 2, 2}, Shard: shard,
+				Type:   typeOf(t, `"<f4"`),
 				Codecs: chainOf(t, c.codecs), Order: c.order}
 			docs, err := s.Documents()
 			if err != nil {
@@ -155,10 +161,12 @@ func TestSpecOrder(t *testing.T) {
 				want = "{" + want + "}"
 			}
 			if got := chainText(t, a.Codecs); got != want {
-				t.Errorf("%s in order %q, shards %v: %s, expected %s", c.codecs, c.order, shard, got, want)
+				t.Errorf("%s in order %q, shards %v: %s, expected %s", c.codecs, c.order, shard,
+					got, want)
 			}
 			if c.order != 0 && !a.HasOrder(c.order == 'F') {
-				t.Errorf("%s in order %q, shards %v: shown in the other order", c.codecs, c.order, shard)
+				t.Errorf("%s in order %q, shards %v: shown in the other order", c.codecs, c.order,
+					shard)
 			}
 		}
 	}
@@ -166,10 +174,12 @@ func TestSpecOrder(t *testing.T) {
 
 // TestSpecOrderRefused: a chain that hides the order is not a document of an array in another one.
 func TestSpecOrderRefused(t *testing.T) {
-	s := Spec{Format: 3, Shape: []int64{4, 4}, Chunk: []int64{4, 4}, Type: typeOf(t, `"<f4"`), Order: 'C',
+	s := Spec{Format: 3, Shape: []int64{4, 4}, Chunk: []int64{4, 4}, Type: typeOf(t, `"<f4"`),
+		Order:  'C',
 		Codecs: chainOf(t, "["+shardText("[2, 2]", transposeText("[1, 0]"), `"bytes"`)+"]")}
 	_, err := s.Documents()
-	if want := "codecs: expected codecs of an array in order C, found those of the other order"; err == nil || err.Error() != want || !errors.Is(err, errors.ErrUnsupported) {
+	if want := "codecs: expected codecs of an array in order C, found those of the " +
+		"other order"; err == nil || err.Error() != want || !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("%v, expected %s", err, want)
 	}
 }
@@ -204,7 +214,8 @@ func TestTurnOrder(t *testing.T) {
 			t.Errorf("%s: %s, expected %s", chainText(t, a.Codecs), got, want)
 		}
 		before, _, _ := strings.Cut(doc, `"codecs"`)
-		if !strings.HasPrefix(string(text), before) || !slices.Equal(a.Shape, b.Shape) || !slices.Equal(a.Chunk, b.Chunk) {
+		if !strings.HasPrefix(string(text), before) || !slices.Equal(a.Shape, b.Shape) ||
+			!slices.Equal(a.Chunk, b.Chunk) {
 			t.Errorf("other members have changed: %s", text)
 		}
 	}

@@ -34,7 +34,9 @@ func Posted(current *Array, stored map[string][]byte, posted []byte) (Change, er
 	if err != nil {
 		return Change{}, err
 	}
-	if err := p.translate(posted, func(f *Foreign) error { return f.describes(current) }); err != nil {
+	if err := p.translate(posted, func(f *Foreign) error {
+		return f.describes(current)
+	}); err != nil {
 		return Change{}, err
 	}
 	may := []string{"shape", axesMember}
@@ -93,7 +95,8 @@ func newPost(format int, nameV2 string, stored map[string][]byte, posted []byte)
 	if format == 3 {
 		nameV2 = NameV3
 	}
-	return &post{format: format, name: nameV2, root: root, before: stored, after: maps.Clone(stored)}, nil
+	return &post{format: format, name: nameV2, root: root, before: stored,
+		after: maps.Clone(stored)}, nil
 }
 
 func parsePosted(posted []byte) (pyjson.Value, error) {

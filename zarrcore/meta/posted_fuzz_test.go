@@ -10,9 +10,12 @@ import (
 // FuzzPosted holds that anything written over the documents of an array changes attributes and axes
 // alone, into documents that can be read. Writing what is shown changes nothing.
 func FuzzPosted(f *testing.F) {
-	f.Add([]byte(storedV3), []byte(nil), []byte(`{"shape": [5, 0], "dimension_names": [null, "x"], "attributes": {"a": NaN}}`))
-	f.Add([]byte(storedV2), []byte(storedAttrs), []byte(`{"shape":[1,1],"attributes":{"b":[1.0,2]},"zarr_format":2}`))
-	f.Add([]byte(storedV2), []byte(`{"_ARRAY_DIMENSIONS": ["y","x"]}`), []byte(`{"dimension_names":["b","a"],"attributes":{"_ARRAY_DIMENSIONS":["y","x"],"c":1}}`))
+	f.Add([]byte(storedV3), []byte(nil),
+		[]byte(`{"shape": [5, 0], "dimension_names": [null, "x"], "attributes": {"a": NaN}}`))
+	f.Add([]byte(storedV2), []byte(storedAttrs),
+		[]byte(`{"shape":[1,1],"attributes":{"b":[1.0,2]},"zarr_format":2}`))
+	f.Add([]byte(storedV2), []byte(`{"_ARRAY_DIMENSIONS": ["y","x"]}`),
+		[]byte(`{"dimension_names":["b","a"],"attributes":{"_ARRAY_DIMENSIONS":["y","x"],"c":1}}`))
 	addSeeds(f, []string{"zarr-python-3"}, func(objects map[string][]byte) {
 		if doc := objects[NameArray]; doc != nil {
 			f.Add(doc, objects[NameAttrs], []byte(`{"shape": [1]}`))
@@ -28,7 +31,8 @@ func FuzzPosted(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if c, err := Posted(a, stored, a.Document); err != nil || c.Documents != nil || c.Shape != nil {
+			if c, err := Posted(a, stored, a.Document); err != nil || c.Documents != nil ||
+				c.Shape != nil {
 				t.Fatalf("%q: writing %q changes %v, %v", doc, a.Document, c, err)
 			}
 			c, err := Posted(a, stored, posted)
@@ -45,7 +49,8 @@ func FuzzPosted(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%q with %q: %v", doc, posted, err)
 			}
-			if (c.Shape != nil) == slices.Equal(a.Shape, next.Shape) || !bytes.Equal(a.Fill, next.Fill) || a.Type.Descr() != next.Type.Descr() {
+			if (c.Shape != nil) == slices.Equal(a.Shape, next.Shape) ||
+				!bytes.Equal(a.Fill, next.Fill) || a.Type.Descr() != next.Type.Descr() {
 				t.Fatalf("%q with %q: %v becomes %v", doc, posted, a, next)
 			}
 		}
@@ -55,8 +60,10 @@ func FuzzPosted(f *testing.F) {
 // FuzzPostedGroup holds that whatever is written over the documents of a group changes its
 // attributes alone.
 func FuzzPostedGroup(f *testing.F) {
-	f.Add([]byte(`{"zarr_format": 3, "node_type": "group", "attributes": {"a": 1}}`), []byte(nil), []byte(`{"attributes": {"a": NaN}}`))
-	f.Add([]byte(`{"zarr_format": 2}`), []byte(`{"a": 1.0}`), []byte(`{"zarr_format": 2, "attributes": {}}`))
+	f.Add([]byte(`{"zarr_format": 3, "node_type": "group", "attributes": {"a": 1}}`), []byte(nil),
+		[]byte(`{"attributes": {"a": NaN}}`))
+	f.Add([]byte(`{"zarr_format": 2}`), []byte(`{"a": 1.0}`),
+		[]byte(`{"zarr_format": 2, "attributes": {}}`))
 	f.Fuzz(func(t *testing.T, doc, attrs, posted []byte) {
 		for _, format := range []int{2, 3} {
 			stored := storedDocuments(format, NameGroup, doc, attrs)

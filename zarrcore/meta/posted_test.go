@@ -52,30 +52,44 @@ func TestPosted(t *testing.T) {
 		{"v2, what is shown", "shown", 2, ``},
 		{"v3, spelled differently", `{"fill_value": "NaN", "shape": [4.0, 6e0], "ours": {"must_understand": false},
 			"attributes": {"é": 1.5, "b": [1, 2], "a": "NaN"}, "node_type": "\u0061rray"}`, 3, ``},
-		{"v2, spelled differently", `{"fill_value": "NaN", "attributes": {"b": [1, 2e0], "a": "NaN"}}`, 2, ``},
-		{"v3, shape", `{"shape": [5, 0]}`, 3, "shape [5 0]\nzarr.json\n" + strings.Replace(storedV3, `[4, 6]`, `[5, 0]`, 1)},
-		{"v2, shape", `{"shape": [5, 0]}`, 2, "shape [5 0]\n.zarray\n" + strings.Replace(storedV2, "4,\n        6", "5,\n        0", 1)},
+		{"v2, spelled differently",
+			`{"fill_value": "NaN", "attributes": {"b": [1, 2e0], "a": "NaN"}}`, 2, ``},
+		{"v3, shape", `{"shape": [5, 0]}`, 3, "shape [5 0]\nzarr.json\n" + strings.Replace(storedV3,
+			`[4, 6]`, `[5, 0]`, 1)},
+		{"v2, shape", `{"shape": [5, 0]}`, 2, "shape [5 0]\n.zarray\n" + strings.Replace(storedV2,
+			"4,\n        6", "5,\n        0", 1)},
 		{"v3, attributes", `{"attributes": {"b": [1, 2], "c": {}, "a": "NaN"}}`, 3,
-			"zarr.json\n" + strings.Replace(storedV3, `{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`, `{"b": [1, 2], "c": {}, "a": NaN}`, 1)},
+			"zarr.json\n" + strings.Replace(storedV3, `{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`,
+				`{"b": [1, 2], "c": {}, "a": NaN}`, 1)},
 		{"v2, attributes", `{"attributes": {"b": [1, 2], "c": {}, "a": "NaN"}}`, 2,
 			".zattrs\n{\n  \"b\": [\n    1,\n    2\n  ],\n  \"c\": {},\n  \"a\": NaN\n}"},
 		{"v3, no attributes", `{"attributes": {}}`, 3,
-			"zarr.json\n" + strings.Replace(storedV3, `{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`, `{}`, 1)},
+			"zarr.json\n" + strings.Replace(storedV3, `{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`,
+				`{}`, 1)},
 		{"v3, names", `{"dimension_names": ["x", null]}`, 3,
-			"zarr.json\n" + strings.Replace(storedV3, "false}\n", "false},\n  \"dimension_names\": [\n    \"x\",\n    null\n  ]\n", 1)},
+			"zarr.json\n" + strings.Replace(storedV3, "false}\n",
+				"false},\n  \"dimension_names\": [\n    \"x\",\n    null\n  ]\n", 1)},
 
-		{"v3, immutable", `{"attributes": {}, "data_type": "float64"}`, 3, `data_type: expected "float32", which cannot be changed, found "float64"`},
-		{"v3, negative zero", `{"fill_value": -0.0}`, 3, `fill_value: expected NaN, which cannot be changed, found -0.0`},
-		{"v3, unknown", `{"more": 1}`, 3, `more: expected nothing, which cannot be changed, found 1`},
-		{"v2, codecs", `{"compressor": {"id": "zstd"}}`, 2, `compressor: expected null, which cannot be changed, found {"id": "zstd"}`},
-		{"v2, of v3", `{"zarr_format": 3}`, 2, `zarr_format: expected 2, which cannot be changed, found 3`},
+		{"v3, immutable", `{"attributes": {}, "data_type": "float64"}`, 3,
+			`data_type: expected "float32", which cannot be changed, found "float64"`},
+		{"v3, negative zero", `{"fill_value": -0.0}`, 3,
+			`fill_value: expected NaN, which cannot be changed, found -0.0`},
+		{"v3, unknown", `{"more": 1}`, 3,
+			`more: expected nothing, which cannot be changed, found 1`},
+		{"v2, codecs", `{"compressor": {"id": "zstd"}}`, 2,
+			`compressor: expected null, which cannot be changed, found {"id": "zstd"}`},
+		{"v2, of v3", `{"zarr_format": 3}`, 2,
+			`zarr_format: expected 2, which cannot be changed, found 3`},
 		{"v3, rank", `{"shape": [4]}`, 3, `shape: expected 2 lengths, found [4]`},
-		{"v3, length", `{"shape": [4, -1]}`, 3, `shape[1]: expected an integer from 0 to 9223372036854775807, found -1`},
+		{"v3, length", `{"shape": [4, -1]}`, 3,
+			`shape[1]: expected an integer from 0 to 9223372036854775807, found -1`},
 		{"v3, names of another rank", `{"dimension_names": ["x"]}`, 3,
 			`dimension_names: expected an array of 2 strings or nulls, one for each axis of shape, found [ "x" ]`},
-		{"v3, attributes of another kind", `{"attributes": [1]}`, 3, `attributes: expected an object, found [1]`},
+		{"v3, attributes of another kind", `{"attributes": [1]}`, 3,
+			`attributes: expected an object, found [1]`},
 		{"v3, no object", `[]`, 3, `expected an object, found []`},
-		{"v3, no JSON", `{`, 3, `line 1, column 2 (byte 1): expected a key in double quotes, found the end of the document`},
+		{"v3, no JSON", `{`, 3,
+			`line 1, column 2 (byte 1): expected a key in double quotes, found the end of the document`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			stored, a := storedArray(t, c.format)
@@ -123,31 +137,51 @@ func printChange(c Change, err error) string {
 // are taken over, and what cannot mean the same is refused by its name.
 func TestPostedForeign(t *testing.T) {
 	attrs := `"attributes": {"b": [1, 2], "c": "new"}, `
-	shownV2, shownV3 := strings.Replace(storedV2, "{", "{"+attrs, 1), strings.Replace(storedV3, `"attributes": {"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50},`, attrs, 1)
+	shownV2, shownV3 := strings.Replace(storedV2, "{", "{"+attrs, 1),
+		strings.Replace(storedV3, `"attributes": {"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50},`, attrs,
+			1)
 	for _, c := range []struct {
 		name, posted string
 		format       int // of the array
 		want         string
 	}{
-		{"of v2", shownV2, 3, "zarr.json\n" + strings.Replace(storedV3, `{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`, `{"b": [1, 2], "c": "new"}`, 1)},
+		{"of v2", shownV2, 3,
+			"zarr.json\n" + strings.Replace(storedV3, `{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`,
+				`{"b": [1, 2], "c": "new"}`, 1)},
 		{"of v3", shownV3, 2, ".zattrs\n{\n  \"b\": [\n    1,\n    2\n  ],\n  \"c\": \"new\"\n}"},
 		{"of v2, without attributes", storedV2, 3, ``},
-		{"of v2, stored in another way", strings.NewReplacer(`"compressor": null`, `"compressor": {"id": "who knows"}`, "2,\n        3", "4, 1", `"C"`, `"F"`).Replace(storedV2), 3, ``},
+		{"of v2, stored in another way",
+			strings.NewReplacer(`"compressor": null`, `"compressor": {"id": "who knows"}`,
+				"2,\n        3", "4, 1", `"C"`, `"F"`).Replace(storedV2), 3, ``},
 		{"of v2, no fill value", strings.Replace(storedV2, "NaN", "null", 1), 3, ``},
-		{"of v2, axes", strings.Replace(storedV2, "{", `{"attributes": {"_ARRAY_DIMENSIONS": ["y", "x"]}, `, 1), 3,
-			"zarr.json\n" + strings.NewReplacer(`{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`, `{"_ARRAY_DIMENSIONS": ["y", "x"]}`,
-				"false}\n", "false},\n  \"dimension_names\": [\n    \"y\",\n    \"x\"\n  ]\n").Replace(storedV3)},
-		{"of v3, axes", strings.Replace(shownV3, attrs, `"attributes": {"c": 1}, "dimension_names": ["y", "x"], `, 1), 2,
+		{"of v2, axes",
+			strings.Replace(storedV2, "{", `{"attributes": {"_ARRAY_DIMENSIONS": ["y", "x"]}, `, 1),
+			3,
+			"zarr.json\n" + strings.NewReplacer(`{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`,
+				`{"_ARRAY_DIMENSIONS": ["y", "x"]}`,
+				"false}\n", "false},\n  \"dimension_names\": [\n    \"y\",\n    "+
+					"\"x\"\n  ]\n").Replace(storedV3)},
+		{"of v3, axes",
+			strings.Replace(shownV3, attrs,
+				`"attributes": {"c": 1}, "dimension_names": ["y", "x"], `, 1), 2,
 			".zattrs\n{\n  \"c\": 1,\n  \"_ARRAY_DIMENSIONS\": [\n    \"y\",\n    \"x\"\n  ]\n}"},
-		{"of v3, axes of which one has no name", strings.Replace(storedV3, `"ours"`, `"dimension_names": ["y", null], "ours"`, 1), 2,
+		{"of v3, axes of which one has no name",
+			strings.Replace(storedV3, `"ours"`, `"dimension_names": ["y", null], "ours"`, 1), 2,
 			".zattrs\n{\n  \"a\": NaN,\n  \"b\": [\n    1,\n    2\n  ],\n  \"\\u00e9\": 1.50\n}"},
 
-		{"of v2, another shape", strings.Replace(shownV2, "4,\n        6", "6, 4", 1), 3, `shape: expected [4 6], as the node of format 3 has it, found [6 4] in a document of format 2`},
-		{"of v3, another type", strings.NewReplacer("float32", "int32", `"fill_value": NaN`, `"fill_value": 0`).Replace(storedV3), 2, `data type: expected '<f4', as the node of format 2 has it, found '<i4' in a document of format 3`},
-		{"of v2, another byte order", strings.Replace(storedV2, "<f4", ">f4", 1), 3, `data type: expected '<f4', as the node of format 3 has it, found '>f4' in a document of format 2`},
-		{"of v2, another fill value", strings.Replace(storedV2, "NaN", "0.5", 1), 3, `fill_value: expected "NaN", as the node of format 3 has it, found 0.5 in a document of format 2`},
-		{"of v3, a group", `{"zarr_format": 3, "node_type": "group"}`, 2, `node_type: expected "array", as the node of format 2 has it, found "group" in a document of format 3`},
-		{"of v2, broken", strings.Replace(storedV2, `"shape"`, `"shave"`, 1), 3, `chunks: expected nothing, which cannot be changed, found [ 2, 3 ]`},
+		{"of v2, another shape", strings.Replace(shownV2, "4,\n        6", "6, 4", 1), 3,
+			`shape: expected [4 6], as the node of format 3 has it, found [6 4] in a document of format 2`},
+		{"of v3, another type", strings.NewReplacer("float32", "int32", `"fill_value": NaN`,
+			`"fill_value": 0`).Replace(storedV3), 2,
+			`data type: expected '<f4', as the node of format 2 has it, found '<i4' in a document of format 3`},
+		{"of v2, another byte order", strings.Replace(storedV2, "<f4", ">f4", 1), 3,
+			`data type: expected '<f4', as the node of format 3 has it, found '>f4' in a document of format 2`},
+		{"of v2, another fill value", strings.Replace(storedV2, "NaN", "0.5", 1), 3,
+			`fill_value: expected "NaN", as the node of format 3 has it, found 0.5 in a document of format 2`},
+		{"of v3, a group", `{"zarr_format": 3, "node_type": "group"}`, 2,
+			`node_type: expected "array", as the node of format 2 has it, found "group" in a document of format 3`},
+		{"of v2, broken", strings.Replace(storedV2, `"shape"`, `"shave"`, 1), 3,
+			`chunks: expected nothing, which cannot be changed, found [ 2, 3 ]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			stored, a := storedArray(t, c.format)
@@ -165,7 +199,8 @@ func TestPostedForeign(t *testing.T) {
 			if a, err = ParseArray(c.format, stored); err != nil {
 				t.Fatal(err)
 			}
-			if change, err = Posted(a, stored, []byte(c.posted)); err != nil || printChange(change, nil) != "" {
+			if change, err = Posted(a, stored, []byte(c.posted)); err != nil ||
+				printChange(change, nil) != "" {
 				t.Errorf("written once more: %v, it changes\n%s", err, printChange(change, nil))
 			}
 		})

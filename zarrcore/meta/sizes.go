@@ -30,7 +30,9 @@ func lengths(member string, v pyjson.Value) ([]int64, error) {
 
 // grid reads the shape of the array and of its chunks, given with the names of their members, and
 // holds them against each other.
-func grid(shapeValue pyjson.Value, chunkMember string, chunkValue pyjson.Value) (shape, chunk []int64, err error) {
+func grid(
+	shapeValue pyjson.Value, chunkMember string, chunkValue pyjson.Value,
+) (shape, chunk []int64, err error) {
 	if shape, err = lengths("shape", shapeValue); err != nil {
 		return nil, nil, err
 	}
@@ -47,7 +49,8 @@ func chunkShape(shape []int64, member string, v pyjson.Value) ([]int64, error) {
 		return nil, err
 	}
 	if len(chunk) != len(shape) {
-		return nil, invalid(member, fmt.Sprintf("%d lengths, one for each axis of shape", len(shape)), v)
+		return nil, invalid(member, fmt.Sprintf("%d lengths, one for each axis of shape",
+			len(shape)), v)
 	}
 	for i, n := range chunk {
 		if n == 0 && shape[i] != 0 {

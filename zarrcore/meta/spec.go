@@ -87,7 +87,8 @@ func (s Spec) Documents() ([]Document, error) {
 	case 3:
 		return s.documentsV3()
 	}
-	return nil, &Error{Member: "zarr_format", Expected: "2 or 3", Found: strconv.Itoa(s.Format), Kind: errors.ErrUnsupported}
+	return nil, &Error{Member: "zarr_format", Expected: "2 or 3", Found: strconv.Itoa(s.Format),
+		Kind: errors.ErrUnsupported}
 }
 
 // GroupDocuments returns the documents of a group of format 2 or 3 with attributes, which may be
@@ -135,8 +136,10 @@ func (s Spec) documentsV3() ([]Document, error) {
 	root := pyjson.Empty.
 		With("shape", pyjson.IntsOf(s.Shape)).
 		With("data_type", dataType).
-		With("chunk_grid", extensionOf("regular", pyjson.Empty.With("chunk_shape", pyjson.IntsOf(object)))).
-		With("chunk_key_encoding", extensionOf("default", pyjson.Empty.With("separator", s.separator()))).
+		With("chunk_grid",
+			extensionOf("regular", pyjson.Empty.With("chunk_shape", pyjson.IntsOf(object)))).
+		With("chunk_key_encoding",
+			extensionOf("default", pyjson.Empty.With("separator", s.separator()))).
 		With("fill_value", fill).
 		With("codecs", codecs).
 		With("attributes", orEmpty(s.Attributes))
@@ -160,10 +163,13 @@ func (s Spec) check(a *Array, err error) error {
 		return err
 	}
 	if a.Type.Descr() != s.Type.Descr() {
-		return &Error{Member: "dtype", Expected: s.Type.NumPy(), Found: "in format " + strconv.Itoa(s.Format) + " " + a.Type.NumPy(), Kind: errors.ErrUnsupported}
+		return &Error{Member: "dtype", Expected: s.Type.NumPy(),
+			Found: "in format " + strconv.Itoa(s.Format) + " " + a.Type.NumPy(),
+			Kind:  errors.ErrUnsupported}
 	}
 	if s.Order != 0 && !a.HasOrder(s.Order == 'F') {
-		return &Error{Member: "codecs", Expected: "codecs of an array in order " + string(s.Order), Found: "those of the other order", Kind: errors.ErrUnsupported}
+		return &Error{Member: "codecs", Expected: "codecs of an array in order " + string(s.Order),
+			Found: "those of the other order", Kind: errors.ErrUnsupported}
 	}
 	return nil
 }
@@ -174,12 +180,14 @@ func (s Spec) checkShard() error {
 		return nil
 	}
 	if len(s.Chunk) != len(s.Shard) {
-		return &Error{Member: "chunk_shape", Expected: fmt.Sprintf("%d lengths", len(s.Shard)), Found: fmt.Sprint(s.Chunk), Kind: ErrInvalid}
+		return &Error{Member: "chunk_shape", Expected: fmt.Sprintf("%d lengths", len(s.Shard)),
+			Found: fmt.Sprint(s.Chunk), Kind: ErrInvalid}
 	}
 	for i, n := range s.Chunk {
 		if n < 1 || s.Shard[i]%n != 0 {
-			return &Error{Member: fmt.Sprintf("chunk_shape[%d]", i), Expected: fmt.Sprintf("a divisor of the shard's %d", s.Shard[i]),
-				Found: strconv.FormatInt(n, 10), Kind: ErrInvalid}
+			return &Error{Member: fmt.Sprintf("chunk_shape[%d]", i),
+				Expected: fmt.Sprintf("a divisor of the shard's %d", s.Shard[i]),
+				Found:    strconv.FormatInt(n, 10), Kind: ErrInvalid}
 		}
 	}
 	return nil
@@ -190,7 +198,9 @@ func (s Spec) codecsV3() (pyjson.Value, error) {
 	chain := slices.Clone(s.Codecs)
 	at := slices.IndexFunc(chain, func(c Codec) bool { return c.Kind() == ArrayToBytes })
 	if at < 0 {
-		if at = slices.IndexFunc(chain, func(c Codec) bool { return c.Kind() == BytesToBytes }); at < 0 {
+		if at = slices.IndexFunc(chain, func(c Codec) bool {
+			return c.Kind() == BytesToBytes
+		}); at < 0 {
 			at = len(chain)
 		}
 		chain = slices.Insert(chain, at, Codec{Name: "bytes"})
@@ -219,7 +229,8 @@ func (s Spec) codecsV3() (pyjson.Value, error) {
 // codecs says little, as most do, does not matter to a big-endian type.
 func checkEndian(c Codec, order dtype.Order) error {
 	if v := c.Config.Get("endian"); order == dtype.Little && v.Text() == "big" {
-		return &Error{Member: "codecs", Expected: `an endian of "little", as the data type has it`, Found: show(v), Kind: ErrInvalid}
+		return &Error{Member: "codecs", Expected: `an endian of "little", as the data type has it`,
+			Found: show(v), Kind: ErrInvalid}
 	}
 	return nil
 }
@@ -255,7 +266,8 @@ func codecList(chain []Codec) pyjson.Value {
 
 func (s Spec) documentsV2() ([]Document, error) {
 	if s.Shard != nil {
-		return nil, &Error{Member: "shards", Expected: "none in format 2", Found: fmt.Sprint(s.Shard), Kind: errors.ErrUnsupported}
+		return nil, &Error{Member: "shards", Expected: "none in format 2",
+			Found: fmt.Sprint(s.Shard), Kind: errors.ErrUnsupported}
 	}
 	typ, err := s.Type.SpellV2()
 	if err != nil {
@@ -321,7 +333,8 @@ func (s Spec) codecsV2() (filters, compressor pyjson.Value, err error) {
 		}
 		id, ok := strings.CutPrefix(c.Name, "numcodecs.")
 		if !ok {
-			return null, null, &Error{Member: "codecs", Expected: "codecs of format 2, which are named numcodecs.ID", Found: strconv.Quote(c.Name), Kind: errors.ErrUnsupported}
+			return null, null, &Error{Member: "codecs", Expected: "codecs of format 2, which are " +
+				"named numcodecs.ID", Found: strconv.Quote(c.Name), Kind: errors.ErrUnsupported}
 		}
 		v := idFirst(id, c.Config)
 		if i == len(s.Codecs)-1 && c.Kind() == BytesToBytes {

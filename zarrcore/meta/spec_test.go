@@ -58,7 +58,8 @@ func rewrite(t *testing.T, objects map[string][]byte) []Document {
 
 // specOf returns what an array of a regular chain is to be.
 func specOf(t *testing.T, a *Array) Spec {
-	s := Spec{Format: a.Format, Shape: a.Shape, Chunk: a.Chunk, Type: a.Type, Fill: a.Fill, Codecs: a.Codecs, Order: a.Order,
+	s := Spec{Format: a.Format, Shape: a.Shape, Chunk: a.Chunk, Type: a.Type, Fill: a.Fill,
+		Codecs: a.Codecs, Order: a.Order,
 		Separator: a.Keys.Separator, DimensionNames: a.DimensionNames, Attributes: a.Attributes}
 	if sharding := a.Codecs[0]; sharding.Name == "sharding_indexed" {
 		var err error
@@ -73,7 +74,9 @@ func specOf(t *testing.T, a *Array) Spec {
 	if s.Codecs[0].Name == "transpose" {
 		s.Order, s.Codecs = 'F', s.Codecs[1:]
 	}
-	s.Codecs = slices.DeleteFunc(slices.Clone(s.Codecs), func(c Codec) bool { return c.Name == "bytes" })
+	s.Codecs = slices.DeleteFunc(slices.Clone(s.Codecs), func(c Codec) bool {
+		return c.Name == "bytes"
+	})
 	return s
 }
 
@@ -96,27 +99,61 @@ func TestSpecRefused(t *testing.T) {
 		want string
 		kind error
 	}{
-		{"format 1", change(v2, func(s *Spec) { s.Format = 1 }), "zarr_format: expected 2 or 3, found 1", errors.ErrUnsupported},
-		{"shards in format 2", change(v2, func(s *Spec) { s.Shard = []int64{4} }), "shards: expected none in format 2, found [4]", errors.ErrUnsupported},
+		{"format 1", change(v2, func(s *Spec) {
+			s.Format = 1
+		}), "zarr_format: expected 2 or 3, found 1", errors.ErrUnsupported},
+		{"shards in format 2", change(v2, func(s *Spec) {
+			s.Shard = []int64{4}
+		}), "shards: expected none in format 2, found [4]", errors.ErrUnsupported},
 		{"codec of format 3", change(v2, func(s *Spec) { s.Codecs = []Codec{{Name: "crc32c"}} }),
-			`codecs: expected codecs of format 2, which are named numcodecs.ID, found "crc32c"`, errors.ErrUnsupported},
-		{"big-endian bytes of a little-endian type", change(v3, func(s *Spec) { s.Codecs = []Codec{{"bytes", made(`{"endian": "big"}`)}} }),
-			`codecs: expected an endian of "little", as the data type has it, found "big"`, ErrInvalid},
-		{"the same in a shard", change(v3, func(s *Spec) { s.Codecs, s.Shard = []Codec{{"bytes", made(`{"endian": "big"}`)}}, []int64{4} }),
-			`codecs: expected an endian of "little", as the data type has it, found "big"`, ErrInvalid},
-		{"the same in format 2", change(v2, func(s *Spec) { s.Codecs = []Codec{{"bytes", made(`{"endian": "big"}`)}} }),
-			`codecs: expected an endian of "little", as the data type has it, found "big"`, ErrInvalid},
-		{"x87", typed(v3, `"<f16"`), `data_type: format 3 has no <f16: unsupported operation`, errors.ErrUnsupported},
-		{"subarray", typed(v3, `[["a", "<f4", [2]]]`), `data_type: format 3 has no struct field "a" of shape [2]: unsupported operation`, errors.ErrUnsupported},
-		{"padding", typed(v3, `[["a", "<f4"], ["", "|V4"]]`), `data_type: format 3 has no padding in a struct: unsupported operation`, errors.ErrUnsupported},
-		{"mixed order", typed(v3, `[["a", "<f4"], ["b", ">i2"]]`), `data_type: format 3 has no struct of both byte orders: unsupported operation`, errors.ErrUnsupported},
+			`codecs: expected codecs of format 2, which are named numcodecs.ID, found "crc32c"`,
+			errors.ErrUnsupported},
+		{"big-endian bytes of a little-endian type", change(v3, func(s *Spec) {
+			s.Codecs = []Codec{{"bytes", made(`{"endian": "big"}`)}}
+		}),
+			`codecs: expected an endian of "little", as the data type has it, found "big"`,
+			ErrInvalid},
+		{"the same in a shard", change(v3, func(s *Spec) {
+			s.Codecs, s.Shard = []Codec{{"bytes", made(`{"endian": "big"}`)}}, []int64{4}
+		}),
+			`codecs: expected an endian of "little", as the data type has it, found "big"`,
+			ErrInvalid},
+		{"the same in format 2", change(v2, func(s *Spec) {
+			s.Codecs = []Codec{{"bytes", made(`{"endian": "big"}`)}}
+		}),
+			`codecs: expected an endian of "little", as the data type has it, found "big"`,
+			ErrInvalid},
+		{"x87", typed(v3, `"<f16"`), `data_type: format 3 has no <f16: unsupported operation`,
+			errors.ErrUnsupported},
+		{"subarray", typed(v3, `[["a", "<f4", [2]]]`),
+			`data_type: format 3 has no struct field "a" of shape [2]: unsupported operation`,
+			errors.ErrUnsupported},
+		{"padding", typed(v3, `[["a", "<f4"], ["", "|V4"]]`),
+			`data_type: format 3 has no padding in a struct: unsupported operation`,
+			errors.ErrUnsupported},
+		{"mixed order", typed(v3, `[["a", "<f4"], ["b", ">i2"]]`),
+			`data_type: format 3 has no struct of both byte orders: unsupported operation`,
+			errors.ErrUnsupported},
 		{"NaN with payload", change(v2, func(s *Spec) { s.Fill = []byte{1, 0, 0xc0, 0x7f} }),
-			"fill_value: format 2 has no fill value 0100c07f of type <f4: unsupported operation", errors.ErrUnsupported},
-		{"short fill", change(v2, func(s *Spec) { s.Fill = []byte{1} }), "fill_value: fill value of <f4: expected 4 bytes, found 1", ErrInvalid},
-		{"rank of chunk", change(v3, func(s *Spec) { s.Chunk = []int64{2, 2} }), "chunk_grid.configuration.chunk_shape: expected 1 lengths, one for each axis of shape, found [ 2, 2 ]", ErrInvalid},
-		{"shard not whole", change(v3, func(s *Spec) { s.Shard = []int64{3} }), "chunk_shape[0]: expected a divisor of the shard's 3, found 2", ErrInvalid},
-		{"empty chunk", change(v2, func(s *Spec) { s.Chunk = []int64{0} }), "chunks[0]: expected 1 or more for an axis of length 4, found 0", ErrInvalid},
-		{"names", change(v3, func(s *Spec) { s.DimensionNames = []string{"a", "b"} }), "dimension_names: expected an array of 1 strings or nulls, one for each axis of shape, found [ \"a\", \"b\" ]", ErrInvalid},
+			"fill_value: format 2 has no fill value 0100c07f of type <f4: unsupported operation",
+			errors.ErrUnsupported},
+		{"short fill", change(v2, func(s *Spec) {
+			s.Fill = []byte{1}
+		}), "fill_value: fill value of <f4: expected 4 bytes, found 1", ErrInvalid},
+		{"rank of chunk", change(v3, func(s *Spec) {
+			s.Chunk = []int64{2, 2}
+		}), "chunk_grid.configuration.chunk_shape: expected 1 lengths, one for each axis of " +
+			"shape, found [ 2, 2 ]", ErrInvalid},
+		{"shard not whole", change(v3, func(s *Spec) {
+			s.Shard = []int64{3}
+		}), "chunk_shape[0]: expected a divisor of the shard's 3, found 2", ErrInvalid},
+		{"empty chunk", change(v2, func(s *Spec) {
+			s.Chunk = []int64{0}
+		}), "chunks[0]: expected 1 or more for an axis of length 4, found 0", ErrInvalid},
+		{"names", change(v3, func(s *Spec) {
+			s.DimensionNames = []string{"a", "b"}
+		}), "dimension_names: expected an array of 1 strings or nulls, one for each axis of " +
+			"shape, found [ \"a\", \"b\" ]", ErrInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := c.spec.Documents()
@@ -154,9 +191,10 @@ func TestSpecStruct(t *testing.T) {
 		}
 		root := made(string(documents[0].Data))
 		for _, m := range []struct{ member, want string }{
-			{"data_type", `{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int32"},{"name":"n","data_type":` +
-				`{"name":"struct","configuration":{"fields":[{"name":"b","data_type":` +
-				`{"name":"null_terminated_bytes","configuration":{"length_bytes":3}}},{"name":"c","data_type":"float32"}]}}}]}}`},
+			{"data_type",
+				`{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int32"},{"name":"n","data_type":` +
+					`{"name":"struct","configuration":{"fields":[{"name":"b","data_type":` +
+					`{"name":"null_terminated_bytes","configuration":{"length_bytes":3}}},{"name":"c","data_type":"float32"}]}}}]}}`},
 			{"fill_value", `{"a":0,"n":{"b":"","c":0.0}}`},
 			{"codecs", `[{"name":"bytes","configuration":` + c.endian + `}]`},
 		} {

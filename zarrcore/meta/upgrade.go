@@ -73,7 +73,8 @@ func UpgradeV2(a *Array) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	keys := extensionOf("v2", pyjson.Empty.With("separator", pyjson.StringOf(string(rune(a.Keys.Separator)))))
+	keys := extensionOf("v2",
+		pyjson.Empty.With("separator", pyjson.StringOf(string(rune(a.Keys.Separator)))))
 	doc, err := pyjson.Set(docs[0].Data, keys, "chunk_key_encoding")
 	return Document{NameV3, doc}, err
 }
@@ -89,7 +90,8 @@ func (a *Array) CodecsV3() ([]Codec, error) {
 		if c.Name == "bytes" {
 			continue
 		}
-		if a.Type.Kind == dtype.Object && (c.Name == "numcodecs.vlen-utf8" || c.Name == "numcodecs.vlen-bytes") {
+		if a.Type.Kind == dtype.Object &&
+			(c.Name == "numcodecs.vlen-utf8" || c.Name == "numcodecs.vlen-bytes") {
 			serializer = Codec{Name: c.Name[len(numcodecs):]}
 			continue
 		}
@@ -102,7 +104,8 @@ func (a *Array) CodecsV3() ([]Codec, error) {
 			continue
 		}
 		if len(bytes) > 0 {
-			return nil, filterError("filters of arrays before those of bytes", c.Name+" behind "+bytes[len(bytes)-1].Name)
+			return nil, filterError("filters of arrays before those of bytes",
+				c.Name+" behind "+bytes[len(bytes)-1].Name)
 		}
 		if c.Name != "transpose" {
 			if size, err = upgradeFilter(a.Type, c, size); err != nil {
@@ -150,7 +153,8 @@ func upgradeFilter(t dtype.Type, c Codec, size int64) (int64, error) {
 	if c.Name == "numcodecs.delta" && t.Kind == dtype.Bool {
 		return 0, filterError("none, as the type is boolean", c.Name)
 	}
-	for _, member := range []string{"dtype", "decode_dtype", "astype", "encode_dtype"} { // the last ones are of what is stored
+	// the last ones are of what is stored
+	for _, member := range []string{"dtype", "decode_dtype", "astype", "encode_dtype"} {
 		v := c.Config.Get(member)
 		if !v.Exists() || v.Kind() == pyjson.Null {
 			continue
@@ -160,7 +164,8 @@ func upgradeFilter(t dtype.Type, c Codec, size int64) (int64, error) {
 			return 0, because("filters", err)
 		}
 		if typ.Order == dtype.Big {
-			return 0, filterError("filters of little-endian numbers", c.Name+" with "+member+" "+show(v))
+			return 0, filterError("filters of little-endian numbers",
+				c.Name+" with "+member+" "+show(v))
 		}
 		if c.Name == "numcodecs.quantize" && typ.Descr() != t.Descr() {
 			return 0, filterError("the array's type as its "+member, c.Name+" with "+show(v))
@@ -181,7 +186,8 @@ func upgradeCodec(c Codec, size int64) (Codec, error) {
 		return upgrade(c, size)
 	}
 	return Codec{}, &Error{
-		Member: "codecs", Expected: "a codec that zarr-python 3 knows in format 3", Found: strconv.Quote(c.Name), Kind: errors.ErrUnsupported,
+		Member: "codecs", Expected: "a codec that zarr-python 3 knows in format 3",
+		Found: strconv.Quote(c.Name), Kind: errors.ErrUnsupported,
 	}
 }
 
@@ -234,7 +240,8 @@ func upgradeBlosc(c Codec, size int64) (Codec, error) {
 	case shuffle == -1:
 		shuffle = 1
 	}
-	cname, clevel, blocksize := c.Config.Get("cname"), c.Config.Get("clevel"), c.Config.Get("blocksize")
+	cname, clevel, blocksize := c.Config.Get("cname"), c.Config.Get("clevel"),
+		c.Config.Get("blocksize")
 	if !cname.Exists() {
 		cname = pyjson.StringOf("lz4")
 	}

@@ -19,33 +19,54 @@ func TestUpgradeCodecs(t *testing.T) {
 		{nil, little},
 		{[]string{`dtype: ">f8"`}, ` bytes{"endian":"big"}`},
 		{[]string{`dtype: "|u1"`}, ` bytes`},
-		{[]string{`order: "F"`, `compressor: {"id": "gzip", "level": 9}`}, ` transpose{"order":[1,0]}` + little + ` gzip{"level":9}`},
-		{[]string{`compressor: {"id": "gzip", "level": -1}`}, little + ` gzip{"level":5}`}, // version 3 has no level -1
-		{[]string{`compressor: {"id": "zstd", "level": 3}`}, little + ` zstd{"level":3,"checksum":false}`},
-		{[]string{`compressor: {"id": "zstd", "level": -7, "checksum": true}`}, little + ` zstd{"level":-7,"checksum":true}`},
-		{[]string{`compressor: {"id": "blosc", "cname": "zstd", "clevel": 1, "shuffle": 2, "blocksize": 512}`},
-			little + ` blosc{"typesize":4,"cname":"zstd","clevel":1,"shuffle":"bitshuffle","blocksize":512}`},
+		{[]string{`order: "F"`, `compressor: {"id": "gzip", "level": 9}`},
+			` transpose{"order":[1,0]}` + little + ` gzip{"level":9}`},
+		// version 3 has no level -1
+		{[]string{`compressor: {"id": "gzip", "level": -1}`}, little + ` gzip{"level":5}`},
+		{[]string{`compressor: {"id": "zstd", "level": 3}`},
+			little + ` zstd{"level":3,"checksum":false}`},
+		{[]string{`compressor: {"id": "zstd", "level": -7, "checksum": true}`},
+			little + ` zstd{"level":-7,"checksum":true}`},
+		{[]string{
+			`compressor: {"id": "blosc", "cname": "zstd", "clevel": 1, "shuffle": 2, "blocksize": 512}`},
+			little +
+				` blosc{"typesize":4,"cname":"zstd","clevel":1,"shuffle":"bitshuffle","blocksize":512}`},
 		{[]string{`compressor: {"id": "blosc"}`},
-			little + ` blosc{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
-		{[]string{`compressor: {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0}`},
-			little + ` blosc{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
-		{[]string{`filters: [{"id": "fixedscaleoffset", "dtype": "<i4", "astype": "|u1", "scale": 1, "offset": 0}]`,
+			little +
+				` blosc{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
+		{[]string{
 			`compressor: {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0}`},
-			` numcodecs.fixedscaleoffset{"dtype":"<i4","astype":"|u1","scale":1,"offset":0}` + little +
+			little +
+				` blosc{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
+		{[]string{
+			`filters: [{"id": "fixedscaleoffset", "dtype": "<i4", "astype": "|u1", "scale": 1, "offset": 0}]`,
+			`compressor: {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0}`},
+			` numcodecs.fixedscaleoffset{"dtype":"<i4","astype":"|u1","scale":1,"offset":0}` +
+				little +
 				` blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"bitshuffle","blocksize":0}`},
 		{[]string{`dtype: "|V300"`, `compressor: {"id": "blosc"}`},
 			` bytes blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
-		{[]string{`filters: [{"id": "delta", "dtype": "<i4"}, {"id": "shuffle", "elementsize": 4}]`, `compressor: {"id": "lz4", "acceleration": 1}`},
-			` numcodecs.delta{"dtype":"<i4"}` + little + ` numcodecs.shuffle{"elementsize":4} numcodecs.lz4{"acceleration":1}`},
-		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle"}]`}, little + ` numcodecs.shuffle{"elementsize":4}`}, // numcodecs' default
-		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle", "elementsize": 0}]`}, little + ` numcodecs.shuffle{"elementsize":8}`},
-		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle", "elementsize": "0"}]`}, little + ` numcodecs.shuffle{"elementsize":8}`},
-		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle", "elementsize": "2"}]`}, little + ` numcodecs.shuffle{"elementsize":2}`},
-		{[]string{`dtype: "|O"`, `fill_value: "zz"`, `filters: [{"id": "vlen-utf8"}]`, `compressor: {"id": "blosc"}`},
+		{[]string{`filters: [{"id": "delta", "dtype": "<i4"}, {"id": "shuffle", "elementsize": 4}]`,
+			`compressor: {"id": "lz4", "acceleration": 1}`},
+			` numcodecs.delta{"dtype":"<i4"}` + little +
+				` numcodecs.shuffle{"elementsize":4} numcodecs.lz4{"acceleration":1}`},
+		// numcodecs' default
+		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle"}]`},
+			little + ` numcodecs.shuffle{"elementsize":4}`},
+		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle", "elementsize": 0}]`},
+			little + ` numcodecs.shuffle{"elementsize":8}`},
+		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle", "elementsize": "0"}]`},
+			little + ` numcodecs.shuffle{"elementsize":8}`},
+		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle", "elementsize": "2"}]`},
+			little + ` numcodecs.shuffle{"elementsize":2}`},
+		{[]string{`dtype: "|O"`, `fill_value: "zz"`, `filters: [{"id": "vlen-utf8"}]`,
+			`compressor: {"id": "blosc"}`},
 			` vlen-utf8 blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
-		{[]string{`dtype: "|O"`, `fill_value: 0`, `filters: [{"id": "vlen-bytes"}]`}, ` vlen-bytes`},
+		{[]string{`dtype: "|O"`, `fill_value: 0`, `filters: [{"id": "vlen-bytes"}]`},
+			` vlen-bytes`},
 		{[]string{`filters: [{"id": "crc32c", "location": "end"}]`}, little + ` crc32c`},
-		{[]string{`filters: [{"id": "crc32c", "location": "start"}]`}, little + ` numcodecs.crc32c{"location":"start"}`},
+		{[]string{`filters: [{"id": "crc32c", "location": "start"}]`},
+			little + ` numcodecs.crc32c{"location":"start"}`},
 	} {
 		a, err := ParseV2Array(document(goodV2, c.changes...), nil)
 		if err != nil {
@@ -65,7 +86,8 @@ func TestUpgradeCodecs(t *testing.T) {
 		for _, c := range v3.Codecs {
 			got += " " + c.Name + string(c.Config.Standard())
 		}
-		if got != c.want || v3.Keys.Key([]int64{1, 0}) != "1.0" || v3.Type.Descr() != a.Type.Descr() || string(v3.Fill) != wantFill(a) {
+		if got != c.want || v3.Keys.Key([]int64{1, 0}) != "1.0" ||
+			v3.Type.Descr() != a.Type.Descr() || string(v3.Fill) != wantFill(a) {
 			t.Errorf("%s:\n%s, want\n%s\nin %s", c.changes, got, c.want, doc.Data)
 		}
 	}
@@ -101,7 +123,8 @@ func TestUpgradeRefused(t *testing.T) {
 			t.Fatalf("%s: %v", change, err)
 		}
 		_, err = UpgradeV2(a)
-		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, ErrInvalid) {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v, want %s", change, err, want)
 		}
 	}
@@ -110,7 +133,8 @@ func TestUpgradeRefused(t *testing.T) {
 // TestUpgradeV1 holds that version 2's document has the members of version 1's as they were
 // spelled.
 func TestUpgradeV1(t *testing.T) {
-	docs, err := UpgradeV1(document(goodV1, `fill_value: NaN`, `dtype: "<f4"`), []byte(`{ "a" : 1e3 }`))
+	docs, err := UpgradeV1(document(goodV1, `fill_value: NaN`, `dtype: "<f4"`),
+		[]byte(`{ "a" : 1e3 }`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +146,8 @@ func TestUpgradeV1(t *testing.T) {
 	if want := `[7 5]/[4 5] '<f4' fill 0000c07f true; bytes numcodecs.zlib{"level":1}; 0.0 [] .zattrs { "a" : 1e3 }`; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if _, err := UpgradeV1(document(goodV1, `chunks: 3`), []byte("{}")); !errors.Is(err, ErrInvalid) {
+	if _, err := UpgradeV1(document(goodV1, `chunks: 3`), []byte("{}")); !errors.Is(err,
+		ErrInvalid) {
 		t.Errorf("a bad document: %v", err)
 	}
 }

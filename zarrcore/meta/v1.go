@@ -20,7 +20,8 @@ var firstArgument = map[string]string{
 // ParseV1 reads the objects meta and attrs of a version 1 store, which holds a single array; attrs
 // is nil if there is none. Beside an error, the Array is what was understood.
 func ParseV1(meta, attrs []byte) (*Array, error) {
-	a := &Array{Format: 1, Order: 'C', SeparatorKnown: true, Keys: layout.KeyEncoding{Kind: layout.KeyV2, Separator: '.'}}
+	a := &Array{Format: 1, Order: 'C', SeparatorKnown: true,
+		Keys: layout.KeyEncoding{Kind: layout.KeyV2, Separator: '.'}}
 	root, err := a.documents(meta, "attrs", attrs)
 	if !root.Exists() {
 		return a, err
@@ -62,7 +63,9 @@ func optionsV1(compressor string, v pyjson.Value) (pyjson.Value, error) {
 		if !ok { // an unknown compressor, which the codecs refuse by its name
 			return made("{}"), nil
 		}
-		return pyjson.ObjectOf(func(yield func(string, pyjson.Value) bool) { yield(option, v) }), nil
+		return pyjson.ObjectOf(func(yield func(string, pyjson.Value) bool) {
+			yield(option, v)
+		}), nil
 	}
 	return pyjson.Value{}, invalid("compression_opts", "null, an integer, a string or an object", v)
 }

@@ -51,7 +51,9 @@ func (a *Array) documents(doc []byte, attrsName string, attrs []byte) (pyjson.Va
 }
 
 // readPair reads a document and one of attributes, and joins them to the one document for people.
-func readPair(doc []byte, attrsName string, attrs []byte) (root, attributesValue pyjson.Value, joined []byte, err error) {
+func readPair(
+	doc []byte, attrsName string, attrs []byte,
+) (root, attributesValue pyjson.Value, joined []byte, err error) {
 	root, err = pyjson.Parse(doc)
 	if err != nil {
 		return pyjson.Value{}, pyjson.Value{}, doc, because("", err)
@@ -81,7 +83,9 @@ func checkFormat(root pyjson.Value, want int64) error {
 }
 
 // common reads what versions 1 and 2 have in common. Codecs are read by the given function.
-func (a *Array) common(root pyjson.Value, codecMember string, codecs func(root pyjson.Value) error) error {
+func (a *Array) common(
+	root pyjson.Value, codecMember string, codecs func(root pyjson.Value) error,
+) error {
 	var first firstError
 	var err error
 	a.Shape, a.Chunk, err = grid(root.Get("shape"), "chunks", root.Get("chunks"))
@@ -156,7 +160,8 @@ func (a *Array) chain(filters []Codec, compressor *Codec) {
 	}
 	for i, c := range a.Codecs {
 		if c.Name == "numcodecs.shuffle" {
-			a.Codecs[i].Config = c.Config.With("elementsize", shuffled(c.Config.Get("elementsize"), a.Type.Size))
+			a.Codecs[i].Config = c.Config.With("elementsize",
+				shuffled(c.Config.Get("elementsize"), a.Type.Size))
 		}
 	}
 	a.setOrder()

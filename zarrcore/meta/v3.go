@@ -59,12 +59,14 @@ func splitV3(root pyjson.Value) documentV3 {
 			d.known[key] = value
 		case "metadata_encoding", "chunk_memory_layout":
 			d.draft = key
-		case "node_type", "attributes", "consolidated_metadata", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value",
+		case "node_type", "attributes", "consolidated_metadata", "shape", "data_type", "chunk_grid",
+			"chunk_key_encoding", "fill_value",
 			"codecs", "dimension_names", "storage_transformers":
 			d.known[key] = value
 		default:
 			if must, ok := value.Get("must_understand").Bool(); d.unknown == nil && (!ok || must) {
-				d.unknown = unsupported(key, "no such member, or an object with must_understand false", value)
+				d.unknown = unsupported(key,
+					"no such member, or an object with must_understand false", value)
 			}
 		}
 	}
@@ -77,8 +79,9 @@ func (d documentV3) refuseDraft(doc []byte) (*Array, *Group, error) {
 	err := &Error{
 		Member:   d.draft,
 		Expected: "a document of the final Zarr v3 specification",
-		Found:    "one of a draft; zarr-python 2.18 reads it with ZARR_V3_EXPERIMENTAL_API=1 and can copy it to version 2",
-		Kind:     errors.ErrUnsupported,
+		Found: "one of a draft; zarr-python 2.18 reads it with ZARR_V3_EXPERIMENTAL_API=1 and " +
+			"can copy it to version 2",
+		Kind: errors.ErrUnsupported,
 	}
 	if d.draft == "chunk_memory_layout" || d.known["shape"].Exists() {
 		return &Array{Format: 3, Order: 'C', Document: doc}, nil, err
@@ -93,7 +96,8 @@ func (d documentV3) group(doc []byte, root pyjson.Value) (*Group, error) {
 	g.Attributes, err = attributes("attributes", d.known["attributes"])
 	first.note(err)
 	first.note(checkConsolidated(d.known["consolidated_metadata"]))
-	for _, key := range []string{"shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs", "dimension_names"} {
+	for _, key := range []string{"shape", "data_type", "chunk_grid", "chunk_key_encoding",
+		"fill_value", "codecs", "dimension_names"} {
 		if v := d.known[key]; v.Exists() {
 			first.note(invalid(key, "no such member of a group", v))
 		}
@@ -167,7 +171,10 @@ func dimensionNames(v pyjson.Value, shape []int64) ([]string, error) {
 	}
 	names, ok := axisNames(v, len(shape), true)
 	if !ok {
-		return nil, invalid(axesMember, fmt.Sprintf("an array of %d strings or nulls, one for each axis of shape", len(shape)), v)
+		return nil,
+			invalid(axesMember,
+				fmt.Sprintf("an array of %d strings or nulls, one for each axis of shape",
+					len(shape)), v)
 	}
 	return names, nil
 }
