@@ -22,7 +22,8 @@ func (p *Plan) Apply(ctx context.Context, st *store.Store) error {
 		return err
 	}
 	if !resumed {
-		j.Steps = append(j.Steps, step{From: p.From, To: p.To, Arrays: p.Arrays, Groups: p.Groups, Kept: p.kept, Changes: p.Changes})
+		j.Steps = append(j.Steps, step{From: p.From, To: p.To, Arrays: p.Arrays, Groups: p.Groups,
+			Kept: p.kept, Changes: p.Changes})
 	}
 	if err := j.write(ctx, st); err != nil {
 		return err
@@ -36,7 +37,9 @@ func (p *Plan) Apply(ctx context.Context, st *store.Store) error {
 
 // Reverse plans to take back the last migration of the node at path. Documents that were changed or
 // made since stand against it.
-func Reverse(ctx context.Context, h *zarrcore.Hierarchy, st *store.Store, path string) (*Reversal, error) {
+func Reverse(
+	ctx context.Context, h *zarrcore.Hierarchy, st *store.Store, path string,
+) (*Reversal, error) {
 	j, err := readJournal(ctx, st, path)
 	if err != nil {
 		return nil, err
@@ -45,7 +48,8 @@ func Reverse(ctx context.Context, h *zarrcore.Hierarchy, st *store.Store, path s
 	if s == nil {
 		return nil, fmt.Errorf("%w: there is no %s", ErrNothing, below(path, JournalName))
 	}
-	r := &Reversal{Plan: Plan{Path: path, From: s.To, To: s.From, Arrays: s.Arrays, Groups: s.Groups, kept: s.Kept, journal: j}}
+	r := &Reversal{Plan: Plan{Path: path, From: s.To, To: s.From, Arrays: s.Arrays,
+		Groups: s.Groups, kept: s.Kept, journal: j}}
 	for _, c := range s.Changes {
 		r.Changes = append(r.Changes, Change{Key: c.Key, Old: c.New, New: c.Old})
 	}
@@ -88,12 +92,15 @@ func (r *Reversal) checkNew(ctx context.Context, h *zarrcore.Hierarchy) error {
 		if n.Kind == zarrcore.DirectoryNode || n.Format != r.From || known[n.Path] {
 			return nil
 		}
-		return &NodeError{n.Path, fmt.Errorf("made after the migration, in format %d: %w", n.Format, ErrChanged)}
+		return &NodeError{n.Path, fmt.Errorf("made after the migration, in format %d: %w", n.Format,
+			ErrChanged)}
 	})
 }
 
 // walk calls visit for the node at path and all below it.
-func walk(ctx context.Context, h *zarrcore.Hierarchy, path string, visit func(*zarrcore.Node) error) error {
+func walk(
+	ctx context.Context, h *zarrcore.Hierarchy, path string, visit func(*zarrcore.Node) error,
+) error {
 	n, err := h.Node(ctx, path)
 	if err != nil {
 		return err
@@ -104,7 +111,9 @@ func walk(ctx context.Context, h *zarrcore.Hierarchy, path string, visit func(*z
 	if err := visit(n); err != nil || n.Kind == zarrcore.ArrayNode {
 		return err
 	}
-	return h.Children(ctx, path, func(c zarrcore.Child) error { return walk(ctx, h, below(path, c.Name), visit) })
+	return h.Children(ctx, path, func(c zarrcore.Child) error {
+		return walk(ctx, h, below(path, c.Name), visit)
+	})
 }
 
 // compare refuses changes of documents that are neither what they are changed from nor, if they may

@@ -31,13 +31,14 @@ type Journal struct {
 
 // A step is one migration.
 type step struct {
-	From     int      `json:"from"`
-	To       int      `json:"to"`
-	Arrays   int      `json:"arrays"`
-	Groups   int      `json:"groups"`
-	Complete bool     `json:"complete"`       // false: it was interrupted, or is under way
-	Kept     []string `json:"kept,omitempty"` // paths of nodes that were of the later format already
-	Changes  []Change `json:"changes"`
+	From     int  `json:"from"`
+	To       int  `json:"to"`
+	Arrays   int  `json:"arrays"`
+	Groups   int  `json:"groups"`
+	Complete bool `json:"complete"` // false: it was interrupted, or is under way
+	// paths of nodes that were of the later format already
+	Kept    []string `json:"kept,omitempty"`
+	Changes []Change `json:"changes"`
 }
 
 // storedChange is a Change as it is stored: documents are text, so that people can read them and
@@ -56,7 +57,8 @@ func (c Change) MarshalJSON() ([]byte, error) {
 			continue
 		}
 		if !utf8.Valid(*doc) {
-			return nil, fmt.Errorf("%s: expected UTF-8, found other bytes: %w", c.Key, errors.ErrUnsupported)
+			return nil, fmt.Errorf("%s: expected UTF-8, found other bytes: %w", c.Key,
+				errors.ErrUnsupported)
 		}
 		t := string(*doc)
 		*text = &t
@@ -109,7 +111,8 @@ func (j *Journal) place() error {
 	for _, s := range j.Steps {
 		for i, c := range s.Changes {
 			name := c.Key[strings.LastIndexByte(c.Key, '/')+1:]
-			if !store.ValidKey(c.Key) || name != meta.NameV3 && !slices.Contains(documentNames, name) {
+			if !store.ValidKey(c.Key) || name != meta.NameV3 &&
+				!slices.Contains(documentNames, name) {
 				return fmt.Errorf("expected keys of documents, found %q", c.Key)
 			}
 			s.Changes[i].Key = below(j.path, c.Key)
@@ -149,7 +152,8 @@ func (j *Journal) write(ctx context.Context, st *store.Store) error {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	if len(doc) > journalLimit {
-		return fmt.Errorf("%s would have %d bytes, expected at most %d; migrate group by group", key, len(doc), journalLimit)
+		return fmt.Errorf("%s would have %d bytes, expected at most %d; migrate group by group",
+			key, len(doc), journalLimit)
 	}
 	return put(ctx, st, key, doc)
 }

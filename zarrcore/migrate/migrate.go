@@ -54,7 +54,9 @@ func (p *Plan) JournalKey() string { return below(p.Path, JournalName) }
 // Make plans the migration of the node at path, and of all below it, to format 2 or 3. If it cannot
 // be done the error names every node that prevents it. Nodes of that format, and folders
 // without documents, stay as they are.
-func Make(ctx context.Context, h *zarrcore.Hierarchy, st *store.Store, path string, to int) (*Plan, error) {
+func Make(
+	ctx context.Context, h *zarrcore.Hierarchy, st *store.Store, path string, to int,
+) (*Plan, error) {
 	if to != 2 && to != 3 {
 		return nil, fmt.Errorf("format %d: expected 2 or 3: %w", to, errors.ErrUnsupported)
 	}
@@ -64,9 +66,11 @@ func Make(ctx context.Context, h *zarrcore.Hierarchy, st *store.Store, path stri
 	}
 	if s := j.unfinished(); s != nil {
 		if s.To != to {
-			return nil, fmt.Errorf("a migration to format %d was interrupted: complete it or take it back first", s.To)
+			return nil, fmt.Errorf("a migration to format %d was interrupted: complete it or "+
+				"take it back first", s.To)
 		}
-		return &Plan{Path: path, From: s.From, To: s.To, Arrays: s.Arrays, Groups: s.Groups, Changes: s.Changes, kept: s.Kept, journal: j}, nil
+		return &Plan{Path: path, From: s.From, To: s.To, Arrays: s.Arrays, Groups: s.Groups,
+			Changes: s.Changes, kept: s.Kept, journal: j}, nil
 	}
 	p := &planner{ctx: ctx, h: h, st: st, plan: &Plan{Path: path, To: to, journal: j}}
 	p.node(path)
@@ -115,7 +119,9 @@ func (p *planner) node(path string) {
 		p.fail(path, n.Err)
 		return
 	case n.Kind != zarrcore.DirectoryNode && n.Format > p.plan.To:
-		p.fail(path, fmt.Errorf("it is of format %d, and no format can be taken back but by undoing a migration: %w", n.Format, errors.ErrUnsupported))
+		p.fail(path,
+			fmt.Errorf("it is of format %d, and no format can be taken back but by undoing a "+
+				"migration: %w", n.Format, errors.ErrUnsupported))
 		return
 	case n.Kind != zarrcore.DirectoryNode && n.Format < p.plan.To:
 		if err := p.convert(n); err != nil {
@@ -168,7 +174,8 @@ func (p *planner) convert(n *zarrcore.Node) error {
 	}
 	p.plan.From = max(p.plan.From, n.Format)
 	for _, d := range made {
-		p.plan.Changes = append(p.plan.Changes, Change{Key: below(n.Path, d.Name), Old: old[d.Name], New: d.Data})
+		p.plan.Changes = append(p.plan.Changes, Change{Key: below(n.Path, d.Name), Old: old[d.Name],
+			New: d.Data})
 		delete(old, d.Name)
 	}
 	for _, name := range documentNames {
@@ -181,7 +188,8 @@ func (p *planner) convert(n *zarrcore.Node) error {
 
 // documentNames are the names of all documents that may go. Consolidated metadata would list
 // documents that no longer exist.
-var documentNames = []string{"meta", "attrs", meta.NameArray, meta.NameGroup, meta.NameAttrs, meta.NameConsolidated}
+var documentNames = []string{"meta", "attrs", meta.NameArray, meta.NameGroup, meta.NameAttrs,
+	meta.NameConsolidated}
 
 // documents reads what documents a node has.
 func (p *planner) documents(n *zarrcore.Node) (map[string][]byte, error) {
