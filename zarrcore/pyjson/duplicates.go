@@ -28,9 +28,11 @@ func (p *parser) refuseDuplicates(keys []uint32) error {
 	for _, at := range keys {
 		key := keyBytes(p.data, int(at))
 		slot := maphash.Bytes(seed, key) & uint64(size-1)
-		for ; table[slot] != 0; slot = (slot + 1) & uint64(size-1) { // 0 is free: no key is a document's first byte
+		// 0 is free: no key is a document's first byte
+		for ; table[slot] != 0; slot = (slot + 1) & uint64(size-1) {
 			if bytes.Equal(key, keyBytes(p.data, int(table[slot]))) {
-				return p.fail(int(at), "keys that occur once", fmt.Sprintf("key %s again", shortened(p.data, int(at))))
+				return p.fail(int(at), "keys that occur once",
+					fmt.Sprintf("key %s again", shortened(p.data, int(at))))
 			}
 		}
 		table[slot] = at

@@ -60,7 +60,8 @@ func styleOf(root Value) style {
 		between := root.raw[before:m.key]
 		line := bytes.LastIndexByte(between, '\n')
 		indent := between[line+1:]
-		found = style{lines: line >= 0, indent: string(indent[:min(len(indent), maxIndent)]), spaced: m.value > m.colon+1}
+		found = style{lines: line >= 0, indent: string(indent[:min(len(indent), maxIndent)]),
+			spaced: m.value > m.colon+1}
 		if found.lines {
 			break
 		}
@@ -104,7 +105,8 @@ func (e editor) edit(at, depth int, path []string, value Value) []byte {
 		case len(path) > 1 && e.doc[m.value] == '{':
 			return e.edit(m.value, depth+1, path[1:], value)
 		case value.Exists():
-			return e.splice(m.value, m.end, e.text(nested(path[1:], value), e.doc[m.value:m.end], depth))
+			return e.splice(m.value, m.end, e.text(nested(path[1:], value), e.doc[m.value:m.end],
+				depth))
 		case len(path) > 1:
 			return e.doc
 		}
@@ -177,7 +179,8 @@ func (e editor) text(value Value, old []byte, depth int) []byte {
 	if len(old) > 2 && (old[0] == '[' || old[0] == '{') {
 		lines = lines && bytes.IndexByte(old, '\n') >= 0
 	}
-	p := printer{pretty: lines, spaced: !lines && e.style.spaced, indent: e.style.indent, depth: depth, keep: true, limit: -1}
+	p := printer{pretty: lines, spaced: !lines && e.style.spaced, indent: e.style.indent,
+		depth: depth, keep: true, limit: -1}
 	if lines {
 		p.limit = 2*len(value.raw) + 64<<10
 	}

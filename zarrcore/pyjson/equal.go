@@ -59,7 +59,8 @@ const maxExponent = 4096
 func sameNumber(a, b string) bool {
 	x, okX := exact(a)
 	y, okY := exact(b)
-	return okX && okY && x.Cmp(y) == 0 && (x.Sign() != 0 || a[0] == '-' == (b[0] == '-')) // -0.0 is not 0.0
+	// -0.0 is not 0.0
+	return okX && okY && x.Cmp(y) == 0 && (x.Sign() != 0 || a[0] == '-' == (b[0] == '-'))
 }
 
 // exact reads a number of reasonable length.

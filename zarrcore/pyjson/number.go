@@ -64,7 +64,8 @@ func plainDigits(s string) (digits string, ok bool) {
 	exponent := 0
 	if at := strings.IndexAny(s, "eE"); at >= 0 {
 		var err error
-		if exponent, err = strconv.Atoi(s[at+1:]); err != nil { // out of range: its sign is what counts
+		// out of range: its sign is what counts
+		if exponent, err = strconv.Atoi(s[at+1:]); err != nil {
 			exponent = clampedExponent(s[at+1:])
 		}
 		s = s[:at]

@@ -22,7 +22,8 @@ type SyntaxError struct {
 
 // Error says where, what was expected and what was found.
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("line %d, column %d (byte %d): expected %s, found %s", e.Line, e.Column, e.Offset, e.Expected, e.Found)
+	return fmt.Sprintf("line %d, column %d (byte %d): expected %s, found %s", e.Line, e.Column,
+		e.Offset, e.Expected, e.Found)
 }
 
 // Parse validates a document and returns its one value. The value refers to data, which must not
@@ -31,7 +32,8 @@ func (e *SyntaxError) Error() string {
 func Parse(data []byte) (Value, error) {
 	p := &parser{data: data}
 	if len(data) > MaxSize {
-		return Value{}, fmt.Errorf("expected a JSON document of at most %d bytes, found %d bytes", MaxSize, len(data))
+		return Value{}, fmt.Errorf("expected a JSON document of at most %d bytes, found %d bytes",
+			MaxSize, len(data))
 	}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return Value{}, p.fail(0, "UTF-8 text", "a UTF-16 byte order mark")

@@ -19,7 +19,8 @@ func mustParse(t *testing.T, doc string) Value {
 
 func TestKinds(t *testing.T) {
 	for doc, want := range map[string]Kind{
-		"null": Null, " true ": Bool, "false": Bool, "0": Number, "-1.5e+3": Number, "NaN": Number, "Infinity": Number,
+		"null": Null, " true ": Bool, "false": Bool, "0": Number, "-1.5e+3": Number, "NaN": Number,
+		"Infinity":  Number,
 		"-Infinity": Number, `""`: String, "[]": Array, "{}": Object, "\xef\xbb\xbf{}": Object,
 	} {
 		if got := mustParse(t, doc).Kind(); got != want {
@@ -37,7 +38,8 @@ func TestWalk(t *testing.T) {
 	for key, member := range v.Entries() {
 		keys = append(keys, key+"="+string(member.Raw()))
 	}
-	if got, want := strings.Join(keys, ";"), `b=[1, [2, "]"], {"x":"}\""}];aA=NaN;=null`; got != want {
+	if got, want := strings.Join(keys, ";"),
+		`b=[1, [2, "]"], {"x":"}\""}];aA=NaN;=null`; got != want {
 		t.Errorf("members %s, want %s", got, want)
 	}
 	if v.Len() != 3 || v.Get("b").Len() != 3 || v.Get("aA").Len() != 0 {
@@ -91,7 +93,8 @@ func TestIntegers(t *testing.T) {
 		{doc: "0e99999999999999999999", iOK: true, uOK: true},
 		{doc: "1e99999999999999999999", asReal: math.Inf(1)},
 		{doc: "1e-99999999999999999999"},
-		{doc: "9223372036854775807", i: math.MaxInt64, iOK: true, u: math.MaxInt64, uOK: true, asReal: 1 << 63},
+		{doc: "9223372036854775807", i: math.MaxInt64, iOK: true, u: math.MaxInt64, uOK: true,
+			asReal: 1 << 63},
 		{doc: "9223372036854775808", u: 1 << 63, uOK: true, asReal: 1 << 63, i: math.MinInt64},
 		{doc: "-9223372036854775808", i: math.MinInt64, iOK: true, asReal: -1 << 63},
 		{doc: "18446744073709551615", i: -1, u: math.MaxUint64, uOK: true, asReal: 1 << 64},
@@ -121,10 +124,12 @@ func TestIntegers(t *testing.T) {
 func TestPrint(t *testing.T) {
 	const doc = "\ufeff{ \"b\":[ ] ,\n\"a\" : [1.50, NaN,{}, -Infinity ,\"x\xff, y\"]}"
 	v := mustParse(t, doc)
-	if got, want := string(v.Standard()), "{\"b\":[],\"a\":[1.50,\"NaN\",{},\"-Infinity\",\"x\uFFFD, y\"]}"; got != want {
+	if got, want := string(v.Standard()),
+		"{\"b\":[],\"a\":[1.50,\"NaN\",{},\"-Infinity\",\"x\uFFFD, y\"]}"; got != want {
 		t.Errorf("Standard:\n%s\nwant\n%s", got, want)
 	}
-	want := "{\n  \"b\": [],\n  \"a\": [\n    1.50,\n    \"NaN\",\n    {},\n    \"-Infinity\",\n    \"x\uFFFD, y\"\n  ]\n}"
+	want := "{\n  \"b\": [],\n  \"a\": [\n    1.50,\n    \"NaN\",\n    {},\n    \"-Infinity\",\n " +
+		"   \"x\uFFFD, y\"\n  ]\n}"
 	if got := string(v.Indented("  ")); got != want {
 		t.Errorf("Indented:\n%s\nwant\n%s", got, want)
 	}
@@ -138,7 +143,8 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
 		{"", "line 1, column 1 (byte 0): expected a value, found the end of the document"},
 		{"\n\n  x", "line 3, column 3 (byte 4): expected a value, found 'x'"},
-		{"\xff\xfe{\x00}\x00", "line 1, column 1 (byte 0): expected UTF-8 text, found a UTF-16 byte order mark"},
+		{"\xff\xfe{\x00}\x00", "line 1, column 1 (byte 0): expected UTF-8 text, found a UTF-16 " +
+			"byte order mark"},
 		{"{} {}", "line 1, column 4 (byte 3): expected the end of the document, found '{'"},
 		{`{"a":1,}`, `line 1, column 8 (byte 7): expected a key in double quotes, found '}'`},
 		{`{'a':1}`, `line 1, column 2 (byte 1): expected a key in double quotes, found '\''`},
@@ -148,20 +154,27 @@ func TestErrors(t *testing.T) {
 		{`[1 2]`, `line 1, column 4 (byte 3): expected ',' or ']', found '2'`},
 		{`[1,]`, `line 1, column 4 (byte 3): expected a value, found ']'`},
 		{`"a`, `line 1, column 3 (byte 2): expected a closing '"', found the end of the document`},
-		{"\"a\nb\"", `line 1, column 3 (byte 2): expected an escape sequence for a control character, found '\n'`},
-		{`"\x41"`, `line 1, column 3 (byte 2): expected one of "\/bfnrtu after a backslash, found 'x'`},
-		{`"\u12g4"`, `line 1, column 6 (byte 5): expected four hexadecimal digits after \u, found 'g'`},
+		{"\"a\nb\"",
+			`line 1, column 3 (byte 2): expected an escape sequence for a control character, found '\n'`},
+		{`"\x41"`,
+			`line 1, column 3 (byte 2): expected one of "\/bfnrtu after a backslash, found 'x'`},
+		{`"\u12g4"`,
+			`line 1, column 6 (byte 5): expected four hexadecimal digits after \u, found 'g'`},
 		{`01`, `line 1, column 2 (byte 1): expected the end of the document, found '1'`},
 		{`-`, `line 1, column 2 (byte 1): expected a digit, found the end of the document`},
 		{`+1`, `line 1, column 1 (byte 0): expected a value, found '+'`},
-		{`1.`, `line 1, column 3 (byte 2): expected a digit after the decimal point, found the end of the document`},
+		{`1.`,
+			`line 1, column 3 (byte 2): expected a digit after the decimal point, found the end of the document`},
 		{`1ex`, `line 1, column 3 (byte 2): expected a digit in the exponent, found 'x'`},
 		{`-NaN`, `line 1, column 2 (byte 1): expected a digit, found 'N'`},
 		{`nul`, `line 1, column 4 (byte 3): expected a value, found the end of the document`},
 		{`nol`, `line 1, column 1 (byte 0): expected a value, found 'n'`},
-		{`{"a":1,"b":2,"\u0061":3}`, `line 1, column 14 (byte 13): expected keys that occur once, found key "\u0061" again`},
-		{`[{"x":{"a":1,"a":1}}]`, `line 1, column 14 (byte 13): expected keys that occur once, found key "a" again`},
-		{strings.Repeat("[", 1001), `line 1, column 1001 (byte 1000): expected at most 1000 levels of nesting, found more`},
+		{`{"a":1,"b":2,"\u0061":3}`,
+			`line 1, column 14 (byte 13): expected keys that occur once, found key "\u0061" again`},
+		{`[{"x":{"a":1,"a":1}}]`,
+			`line 1, column 14 (byte 13): expected keys that occur once, found key "a" again`},
+		{strings.Repeat("[", 1001),
+			`line 1, column 1001 (byte 1000): expected at most 1000 levels of nesting, found more`},
 	} {
 		_, err := Parse([]byte(c.doc))
 		if err == nil || err.Error() != c.want {
@@ -178,19 +191,21 @@ func TestErrors(t *testing.T) {
 
 func TestDistinctKeys(t *testing.T) {
 	for _, doc := range []string{
-		`{"a":1,"A":1}`, `{"\ud800":1,"\ud801":1,"\uFFFD":1}`, "{\"\xff\":1,\"\xfe\":1}", `{"a":{"a":{"a":1}},"b":{"a":1}}`,
+		`{"a":1,"A":1}`, `{"\ud800":1,"\ud801":1,"\uFFFD":1}`, "{\"\xff\":1,\"\xfe\":1}",
+		`{"a":{"a":{"a":1}},"b":{"a":1}}`,
 		strings.Repeat(`{"k":`, 999) + "1" + strings.Repeat("}", 999),
 	} {
 		mustParse(t, doc)
 	}
 }
 
-// TestParseMemory holds that a document needs little more memory than its bytes, however many values and
-// keys it has.
+// TestParseMemory holds that a document needs little more memory than its bytes, however many
+// values and keys it has.
 func TestParseMemory(t *testing.T) {
 	var keys strings.Builder
 	for i := range 1 << 20 {
-		keys.WriteString(`,"` + string(rune('a'+i&15)) + string(rune('a'+i>>4&15)) + string(rune('a'+i>>8&15)) +
+		keys.WriteString(`,"` + string(rune('a'+i&15)) + string(rune('a'+i>>4&15)) +
+			string(rune('a'+i>>8&15)) +
 			string(rune('a'+i>>12&15)) + string(rune('a'+i>>16)) + `":1`)
 	}
 	for name, doc := range map[string]string{
