@@ -38,7 +38,8 @@ func parseCodecList(text string) ([]meta.Codec, error) {
 	var named []pyjson.Value
 	for v := range list.Elements() {
 		if id := v.Get("id"); id.Kind() == pyjson.String {
-			v = pyjson.Empty.With("name", pyjson.StringOf("numcodecs."+id.Text())).With("configuration", v.Without("id"))
+			v = pyjson.Empty.With("name", pyjson.StringOf("numcodecs."+id.Text())).With(
+				"configuration", v.Without("id"))
 		}
 		named = append(named, v)
 	}
@@ -109,7 +110,8 @@ func (r Recipe) chain(t dtype.Type) ([]meta.Codec, error) {
 		codecs = []meta.Codec{{Name: "zstd"}}
 	}
 	all := make([]meta.Codec, 0, len(codecs)+1)
-	if name := stringCodecs[t.Name]; t.Kind == dtype.Object && !slices.ContainsFunc(codecs, isSerializer) {
+	if name := stringCodecs[t.Name]; t.Kind == dtype.Object &&
+		!slices.ContainsFunc(codecs, isSerializer) {
 		all = append(all, meta.Codec{Name: name, Config: pyjson.Empty}.Complete(r.Format, 1))
 	}
 	for _, c := range codecs {

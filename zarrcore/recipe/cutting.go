@@ -62,13 +62,16 @@ const (
 )
 
 // partition returns the shape of the chunks and, if there are shards, of those.
-func partition(shape []int64, itemSize int64, chunks, shards cutting) (chunk, shard []int64, err error) {
+func partition(
+	shape []int64, itemSize int64, chunks, shards cutting,
+) (chunk, shard []int64, err error) {
 	for _, c := range []struct {
 		setting string
 		cutting
 	}{{"chunks", chunks}, {"shards", shards}} {
 		if c.manner == explicit && len(c.lengths) != len(shape) {
-			return nil, nil, invalidLengths(c.setting, fmt.Sprintf("%d lengths, one for each axis", len(shape)), c.lengths)
+			return nil, nil, invalidLengths(c.setting,
+				fmt.Sprintf("%d lengths, one for each axis", len(shape)), c.lengths)
 		}
 	}
 	sharded := shards.manner == auto || shards.manner == explicit
@@ -95,7 +98,8 @@ func partition(shape []int64, itemSize int64, chunks, shards cutting) (chunk, sh
 	}
 	for i, n := range shards.lengths {
 		if n%chunk[i] != 0 {
-			return nil, nil, invalidLengths("shards", fmt.Sprintf("multiples of the lengths of a chunk, %v", chunk), shards.lengths)
+			return nil, nil, invalidLengths("shards",
+				fmt.Sprintf("multiples of the lengths of a chunk, %v", chunk), shards.lengths)
 		}
 	}
 	return chunk, shards.lengths, nil

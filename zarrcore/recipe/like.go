@@ -32,7 +32,10 @@ func (r Recipe) WithCodecsOf(a *meta.Array) Recipe {
 	if a.Format == 3 {
 		_, codecs, err = innermost(a)
 	}
-	codecs = slices.DeleteFunc(slices.Clone(codecs), func(c meta.Codec) bool { return c.Name == "transpose" }) // which the order says
+	// which the order says
+	codecs = slices.DeleteFunc(slices.Clone(codecs), func(c meta.Codec) bool {
+		return c.Name == "transpose"
+	})
 	if err == nil && (r.Format == 3 || !slices.ContainsFunc(codecs, onlyV3)) {
 		r.codecs = append([]meta.Codec{}, codecs...)
 	}

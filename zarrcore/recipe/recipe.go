@@ -32,7 +32,8 @@ type Recipe struct {
 // Settings are the names of what can be set, each with the texts it takes.
 var Settings = []struct{ Name, Takes string }{
 	{"format", "2 or 3"},
-	{"codecs", "auto, none, a codec such as zstd:3 or blosc:lz4:5:shuffle, or a JSON list of codecs as in a zarr.json"},
+	{"codecs", "auto, none, a codec such as zstd:3 or blosc:lz4:5:shuffle, or a JSON list of " +
+		"codecs as in a zarr.json"},
 	{"chunks", "auto, rows, or a length for each axis, such as 64,64"},
 	{"shards", "none, auto, or a length for each axis, such as 512,512"},
 	{"fill_value", "a JSON value as in the array's document"},
@@ -101,7 +102,8 @@ func (r Recipe) Spec(shape []int64, t dtype.Type, fortran bool) (meta.Spec, erro
 		r.Format = 3
 	}
 	if t.Kind == dtype.Object && stringCodecs[t.Name] == "" {
-		return meta.Spec{}, fmt.Errorf("data_type: expected string or bytes for elements of no fixed size, found %s: %w", t.NumPy(), errors.ErrUnsupported)
+		return meta.Spec{}, fmt.Errorf("data_type: expected string or bytes for elements of no "+
+			"fixed size, found %s: %w", t.NumPy(), errors.ErrUnsupported)
 	}
 	s := meta.Spec{Format: r.Format, Shape: shape, Type: t, Order: 'C', Separator: r.separator}
 	if fortran && len(shape) > 1 {
@@ -207,10 +209,12 @@ func invalid(setting, expected, found string) error {
 	if len(found) > most {
 		found = found[:most] + "…"
 	}
-	return &meta.Error{Member: setting, Expected: expected, Found: strconv.Quote(found), Kind: meta.ErrInvalid}
+	return &meta.Error{Member: setting, Expected: expected, Found: strconv.Quote(found),
+		Kind: meta.ErrInvalid}
 }
 
 // invalidLengths is the error for lengths that do not fit.
 func invalidLengths(setting, expected string, found []int64) error {
-	return &meta.Error{Member: setting, Expected: expected, Found: fmt.Sprint(found), Kind: meta.ErrInvalid}
+	return &meta.Error{Member: setting, Expected: expected, Found: fmt.Sprint(found),
+		Kind: meta.ErrInvalid}
 }

@@ -47,7 +47,8 @@ func TestChunks(t *testing.T) {
 		}
 		gotInner, gotShard, err := partition(shape, size, cutting{}, cutting{manner: auto})
 		if err != nil || !slices.Equal(gotInner, inner) || !slices.Equal(gotShard, shard) {
-			t.Errorf("%v of %d bytes: chunks %v, shards %v, %v, want %v, %v", shape, size, gotInner, gotShard, err, inner, shard)
+			t.Errorf("%v of %d bytes: chunks %v, shards %v, %v, want %v, %v", shape, size, gotInner,
+				gotShard, err, inner, shard)
 		}
 	}
 }
@@ -80,7 +81,8 @@ func TestDocuments(t *testing.T) {
 		}
 		for _, d := range documents {
 			if want := c.Documents[d.Name]; string(d.Data) != want {
-				t.Errorf("%v, %v %s, fortran %v: %s is\n%s\nwant\n%s", c.Settings, c.Shape, c.Type, c.Fortran, d.Name, d.Data, want)
+				t.Errorf("%v, %v %s, fortran %v: %s is\n%s\nwant\n%s", c.Settings, c.Shape, c.Type,
+					c.Fortran, d.Name, d.Data, want)
 			}
 		}
 	}
@@ -129,9 +131,12 @@ func TestPartition(t *testing.T) {
 		{"auto", "512,512", []int64{5000, 5000}, 4, `[256 512] [512 512]`},
 		{"auto", "7,1", []int64{5000, 5000}, 4, `[7 1] [7 1]`},
 		{"auto", "9223372036854775807", []int64{5000}, 4, `[3577] [9223372036854775807]`},
-		{"64", "none", []int64{5, 5}, 4, `chunks: expected 2 lengths, one for each axis, found [64]`},
-		{"auto", "64,64,64", []int64{5, 5}, 4, `shards: expected 2 lengths, one for each axis, found [64 64 64]`},
-		{"64,64", "96,128", []int64{5, 5}, 4, `shards: expected multiples of the lengths of a chunk, [64 64], found [96 128]`},
+		{"64", "none", []int64{5, 5}, 4,
+			`chunks: expected 2 lengths, one for each axis, found [64]`},
+		{"auto", "64,64,64", []int64{5, 5}, 4,
+			`shards: expected 2 lengths, one for each axis, found [64 64 64]`},
+		{"64,64", "96,128", []int64{5, 5}, 4,
+			`shards: expected multiples of the lengths of a chunk, [64 64], found [96 128]`},
 	} {
 		r, err := Recipe{}.Set("chunks", c.chunks)
 		if err == nil {
@@ -146,7 +151,8 @@ func TestPartition(t *testing.T) {
 			got = err.Error()
 		}
 		if got != c.want {
-			t.Errorf("chunks %s, shards %s of %v: %s, want %s", c.chunks, c.shards, c.shape, got, c.want)
+			t.Errorf("chunks %s, shards %s of %v: %s, want %s", c.chunks, c.shards, c.shape, got,
+				c.want)
 		}
 	}
 }
@@ -154,23 +160,36 @@ func TestPartition(t *testing.T) {
 // TestRefused tries invalid settings, and what does not fit an array.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"formats", "2", `formats: expected one of format, codecs, chunks, shards, fill_value, dimension_separator, found "this name"`},
+		{"formats", "2",
+			`formats: expected one of format, codecs, chunks, shards, fill_value, dimension_separator, found "this name"`},
 		{"format", "4", `format: expected 2 or 3, found "4"`},
-		{"chunks", "", `chunks: expected auto, rows, or a length for each axis, such as 64,64, found ""`},
-		{"chunks", "64,0", `chunks: expected auto, rows, or a length for each axis, such as 64,64, found "64,0"`},
-		{"chunks", "none", `chunks: expected auto, rows, or a length for each axis, such as 64,64, found "none"`},
-		{"shards", "rows", `shards: expected none, auto, or a length for each axis, such as 512,512, found "rows"`},
-		{"fill_value", "nan", `fill_value: expected a JSON value as in the array's document, found "nan"`},
+		{"chunks", "",
+			`chunks: expected auto, rows, or a length for each axis, such as 64,64, found ""`},
+		{"chunks", "64,0",
+			`chunks: expected auto, rows, or a length for each axis, such as 64,64, found "64,0"`},
+		{"chunks", "none",
+			`chunks: expected auto, rows, or a length for each axis, such as 64,64, found "none"`},
+		{"shards", "rows",
+			`shards: expected none, auto, or a length for each axis, such as 512,512, found "rows"`},
+		{"fill_value", "nan",
+			`fill_value: expected a JSON value as in the array's document, found "nan"`},
 		{"dimension_separator", "-", `dimension_separator: expected "." or "/", found "-"`},
-		{"codecs", "zip", `codecs: expected auto, none, a codec such as zstd:3 or blosc:lz4:5:shuffle, or a JSON list of codecs as in a zarr.json, found "zip"`},
-		{"codecs", "zstd:3:4", `codecs: expected auto, none, a codec such as zstd:3 or blosc:lz4:5:shuffle, or a JSON list of codecs as in a zarr.json, found "zstd:3:4"`},
-		{"codecs", "zstd:99", `codecs: expected level as an integer from -131072 to 22, found "99"`},
-		{"codecs", "blosc:lz5", `codecs: expected cname as one of blosclz, lz4, lz4hc, snappy, zlib, zstd, found "lz5"`},
+		{"codecs", "zip",
+			`codecs: expected auto, none, a codec such as zstd:3 or blosc:lz4:5:shuffle, or a JSON list of codecs as in a zarr.json, found "zip"`},
+		{"codecs", "zstd:3:4",
+			`codecs: expected auto, none, a codec such as zstd:3 or blosc:lz4:5:shuffle, or a JSON list of codecs as in a zarr.json, found "zstd:3:4"`},
+		{"codecs", "zstd:99",
+			`codecs: expected level as an integer from -131072 to 22, found "99"`},
+		{"codecs", "blosc:lz5",
+			`codecs: expected cname as one of blosclz, lz4, lz4hc, snappy, zlib, zstd, found "lz5"`},
 		{"codecs", "[{}]", `codecs[0].name: expected a string, found nothing`},
-		{"codecs", "[", `codecs: line 1, column 2 (byte 1): expected a value, found the end of the document`},
-		{"codecs", `["sharding_indexed"]`, `codecs: expected the codecs of one chunk, and shards set as such, found "sharding_indexed"`},
+		{"codecs", "[",
+			`codecs: line 1, column 2 (byte 1): expected a value, found the end of the document`},
+		{"codecs", `["sharding_indexed"]`,
+			`codecs: expected the codecs of one chunk, and shards set as such, found "sharding_indexed"`},
 	} {
-		if _, err := (Recipe{}).Set(c.name, c.text); err == nil || err.Error() != c.want || !errors.Is(err, meta.ErrInvalid) {
+		if _, err := (Recipe{}).Set(c.name, c.text); err == nil || err.Error() != c.want ||
+			!errors.Is(err, meta.ErrInvalid) {
 			t.Errorf("%s %s: %v, want %s", c.name, c.text, err, c.want)
 		}
 	}
@@ -179,7 +198,8 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = r.Spec([]int64{4}, typeOf(t, "<i4"), false)
-	if want := "fill_value: fill value: <i4: expected an integer from -2^31 to 2^31-1, found NaN"; err == nil || err.Error() != want || !errors.Is(err, meta.ErrInvalid) {
+	if want := "fill_value: fill value: <i4: expected an integer from -2^31 to 2^31-1, " +
+		"found NaN"; err == nil || err.Error() != want || !errors.Is(err, meta.ErrInvalid) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
@@ -187,9 +207,11 @@ func TestRefused(t *testing.T) {
 // TestRefusedTypes asks for elements that could not be written.
 func TestRefusedTypes(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
-		{"object", "data_type: expected string or bytes for elements of no fixed size, found |O: unsupported operation"},
+		{"object", "data_type: expected string or bytes for elements of no fixed size, found |O: " +
+			"unsupported operation"},
 	} {
-		if _, err := (Recipe{}).Spec([]int64{3}, dtype.Type{Kind: dtype.Object, Name: c.name}, false); err == nil || err.Error() != c.want || !errors.Is(err, errors.ErrUnsupported) {
+		if _, err := (Recipe{}).Spec([]int64{3}, dtype.Type{Kind: dtype.Object, Name: c.name},
+			false); err == nil || err.Error() != c.want || !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
@@ -207,14 +229,18 @@ func TestOverride(t *testing.T) {
 	for _, c := range []struct{ attribute, want string }{
 		{`null`, `v3 [5] [] [gzip] 7`},
 		{`{}`, `v3 [5] [] [gzip] 7`},
-		{`{"chunks": [2], "shards": [4], "codecs": [{"name": "bytes"}], "fill_value": null}`, `v3 [2] [4] [bytes] -`},
+		{`{"chunks": [2], "shards": [4], "codecs": [{"name": "bytes"}], "fill_value": null}`,
+			`v3 [2] [4] [bytes] -`},
 		{`{"chunks": "2", "shards": null, "codecs": "zstd:1", "fill_value": 0, "format": 2, "dimension_separator": "/"}`, `v2 [2] [] [numcodecs.zstd] 0`},
 		{`{"codecs": null}`, `v3 [5] [] [] 7`},
 		{`{"fill_value": "8"}`, `v3 [5] [] [gzip] 8`},
 		{`[]`, `expected an object, found "[]"`},
-		{`{"chunk": 4}`, `chunk: expected one of format, codecs, chunks, shards, fill_value, dimension_separator, found "this name"`},
-		{`{"chunks": {"a": 1}}`, `chunks: expected auto, rows, or a length for each axis, such as 64,64, found "{\"a\": 1}"`},
-		{`{"chunks": [2, "3"]}`, `chunks: expected auto, rows, or a length for each axis, such as 64,64, found "[2, \"3\"]"`},
+		{`{"chunk": 4}`,
+			`chunk: expected one of format, codecs, chunks, shards, fill_value, dimension_separator, found "this name"`},
+		{`{"chunks": {"a": 1}}`,
+			`chunks: expected auto, rows, or a length for each axis, such as 64,64, found "{\"a\": 1}"`},
+		{`{"chunks": [2, "3"]}`,
+			`chunks: expected auto, rows, or a length for each axis, such as 64,64, found "[2, \"3\"]"`},
 	} {
 		v, err := pyjson.Parse([]byte(c.attribute))
 		if err != nil {
@@ -255,15 +281,18 @@ func describe(t *testing.T, r Recipe) string {
 // or an error that says why not.
 func FuzzRecipe(f *testing.F) {
 	f.Add("rows", "auto", "blosc:lz4:5:shuffle", "NaN", int64(1000), int64(3000), "<f4")
-	f.Add("64,64", "512,512", `[{"id": "blosc", "shuffle": 1}, "crc32c"]`, `[1, "NaN"]`, int64(0), int64(1<<62), ">c16")
+	f.Add("64,64", "512,512", `[{"id": "blosc", "shuffle": 1}, "crc32c"]`, `[1, "NaN"]`, int64(0),
+		int64(1<<62), ">c16")
 	f.Add("auto", "none", "none", `""`, int64(1), int64(1<<40), "|S7")
-	f.Fuzz(func(t *testing.T, chunks, shards, codecs, fill string, rows, columns int64, typestr string) {
+	f.Fuzz(func(t *testing.T, chunks, shards, codecs, fill string, rows, columns int64,
+		typestr string) {
 		typ, err := dtype.ParseV2(pyjson.StringOf(typestr))
 		if err != nil || rows < 0 || columns < 0 {
 			return
 		}
 		var r Recipe
-		for name, text := range map[string]string{"chunks": chunks, "shards": shards, "codecs": codecs, "fill_value": fill} {
+		for name, text := range map[string]string{"chunks": chunks, "shards": shards,
+			"codecs": codecs, "fill_value": fill} {
 			next, err := r.Set(name, text)
 			if err == nil {
 				r = next
@@ -285,7 +314,8 @@ func FuzzRecipe(f *testing.F) {
 					t.Fatalf("%v in chunks of %v, shards of %v", shape, spec.Chunk, spec.Shard)
 				}
 			}
-			if _, err := spec.Documents(); err != nil && errors.Is(err, meta.ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
+			if _, err := spec.Documents(); err != nil &&
+				errors.Is(err, meta.ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
 				t.Fatalf("%v is of no kind or of two", err)
 			}
 		}
@@ -313,7 +343,8 @@ func TestOrder(t *testing.T) {
 		{map[string]string{"codecs": transposes("[1, 0]")}, []int{2}},
 		{map[string]string{"codecs": transposes("[0, 1]")}, []int{2}},
 		{map[string]string{"codecs": transposes("[1, 0]", "[1, 0]")}, []int{2}},
-		{map[string]string{"codecs": transposes("[1, 0]"), "chunks": "3,4", "shards": "6,8"}, []int{2}},
+		{map[string]string{"codecs": transposes("[1, 0]"), "chunks": "3,4", "shards": "6,8"},
+			[]int{2}},
 		{map[string]string{"codecs": transposes("[2, 1, 0]"), "shards": "auto"}, []int{3}},
 		{map[string]string{"codecs": transposes("[1, 2, 0]")}, []int{3}},
 		{map[string]string{"codecs": transposes("[0]")}, []int{1}},
@@ -323,7 +354,8 @@ func TestOrder(t *testing.T) {
 			for _, fortran := range []bool{false, true} {
 				a := arrayBy(t, c.settings, slices.Repeat([]int64{10}, rank), fortran)
 				if !a.HasOrder(fortran) || a.FortranOrder() != (fortran && rank > 1) {
-					t.Errorf("%v with %d axes, Fortran order %t: is shown in the other order", c.settings, rank, fortran)
+					t.Errorf("%v with %d axes, Fortran order %t: is shown in the other order",
+						c.settings, rank, fortran)
 				}
 			}
 		}
