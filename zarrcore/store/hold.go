@@ -36,7 +36,8 @@ func (s *Store) Hold(ctx context.Context, dir, as string) (*Store, error) {
 	case (!ok || rel == "") && dir == as:
 		return &Store{driver: s.driver, name: s.name, within: s.within, shared: true}, nil
 	case !ok:
-		return nil, annotate("open", dir, fmt.Errorf("it cannot be held as %q: %w", as, errors.ErrUnsupported))
+		return nil, annotate("open", dir, fmt.Errorf("it cannot be held as %q: %w", as,
+			errors.ErrUnsupported))
 	}
 	d, err := h.Hold(ctx, rel)
 	if err != nil {

@@ -5,8 +5,9 @@ import "context"
 // Rights are what users may do with an object or a directory, as in a POSIX file system. The zero
 // Rights are not known: not every store has users.
 type Rights struct {
-	Known    bool
-	Mode     uint32 // the permission bits, those for the set-group-ID and the sticky directory among them
+	Known bool
+	// the permission bits, those for the set-group-ID and the sticky directory among them
+	Mode     uint32
 	UID, GID uint32 // its owner and group
 }
 

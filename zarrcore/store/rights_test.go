@@ -23,7 +23,8 @@ func may(r store.Rights, uid uint32, groups map[uint32]bool) uint32 {
 func TestRightsOfBoth(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	some := func() store.Rights {
-		return store.Rights{Known: true, Mode: random.Uint32N(0o1000), UID: random.Uint32N(3), GID: random.Uint32N(3)}
+		return store.Rights{Known: true, Mode: random.Uint32N(0o1000), UID: random.Uint32N(3),
+			GID: random.Uint32N(3)}
 	}
 	for range 20000 {
 		a, b := some(), some()
@@ -32,8 +33,10 @@ func TestRightsOfBoth(t *testing.T) {
 			for in := range uint32(8) {
 				groups := map[uint32]bool{0: in&1 != 0, 1: in&2 != 0, 2: in&4 != 0}
 				each := may(a, uid, groups) & may(b, uid, groups)
-				if got := may(both, uid, groups); got&^each != 0 || a.UID == b.UID && a.GID == b.GID && got != each {
-					t.Fatalf("%+v and %+v: user %d in %v may %o, want %o", a, b, uid, groups, got, each)
+				if got := may(both, uid, groups); got&^each != 0 || a.UID == b.UID &&
+					a.GID == b.GID && got != each {
+					t.Fatalf("%+v and %+v: user %d in %v may %o, want %o", a, b, uid, groups, got,
+						each)
 				}
 			}
 		}
@@ -43,7 +46,8 @@ func TestRightsOfBoth(t *testing.T) {
 // TestRightsInside: a user that may enter a directory may read what is in it, and with the right to
 // write may replace that.
 func TestRightsInside(t *testing.T) {
-	for dir, want := range map[uint32]uint32{0o755: 0o644, 0o700: 0o600, 0o777: 0o666, 0o555: 0o444, 0o711: 0o644, 0o666: 0, 0o750: 0o640} {
+	for dir, want := range map[uint32]uint32{0o755: 0o644, 0o700: 0o600, 0o777: 0o666, 0o555: 0o444,
+		0o711: 0o644, 0o666: 0, 0o750: 0o640} {
 		if got := (store.Rights{Known: true, Mode: dir}).Inside().Mode; got != want {
 			t.Errorf("%o: got %o, want %o", dir, got, want)
 		}

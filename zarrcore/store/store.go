@@ -65,8 +65,9 @@ var (
 type Store struct {
 	driver Driver
 	name   string
-	within string // keys lead below this directory, which is the driver's root; "" if it is not held
-	shared bool   // the driver is another Store's to close
+	// keys lead below this directory, which is the driver's root; "" if it is not held
+	within string
+	shared bool // the driver is another Store's to close
 }
 
 // New returns the store behind d. name is shown to people: a path or URL without secrets.
@@ -145,7 +146,9 @@ func (s *Store) Survey(ctx context.Context, dir string, yield func(Entry, Info) 
 }
 
 // survey yields one child, of which only its name is known.
-func (s *Store) survey(ctx context.Context, dir string, e Entry, yield func(Entry, Info) error) error {
+func (s *Store) survey(
+	ctx context.Context, dir string, e Entry, yield func(Entry, Info) error,
+) error {
 	if e.Dir {
 		return yield(e, Info{Name: e.Name, Dir: true})
 	}
@@ -162,9 +165,12 @@ func (s *Store) survey(ctx context.Context, dir string, e Entry, yield func(Entr
 
 // StatAlong says what Stat would of each of names in dir, and in each directory above it, but
 // nothing of what is missing. An error is for the caller to ask for each by itself.
-func (s *Store) StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info Info)) error {
+func (s *Store) StatAlong(
+	ctx context.Context, dir string, names []string, tell func(dir, name string, info Info),
+) error {
 	d, ok := s.driver.(PathStater)
-	if rel, err := s.relativeDir(dir); ok && err == nil && rel == dir { // which a directory that is held is not
+	// which a directory that is held is not
+	if rel, err := s.relativeDir(dir); ok && err == nil && rel == dir {
 		return d.StatAlong(ctx, dir, names, tell)
 	}
 	return errors.ErrUnsupported
@@ -214,7 +220,8 @@ func (s *Store) ReadAll(ctx context.Context, key string, limit int64) ([]byte, I
 func readAll(o Object, limit int64) ([]byte, error) {
 	size := o.Size()
 	if size < 0 || size > limit {
-		return nil, fmt.Errorf("%w: at most %d bytes are expected, found %d", ErrTooLarge, limit, size)
+		return nil, fmt.Errorf("%w: at most %d bytes are expected, found %d", ErrTooLarge, limit,
+			size)
 	}
 	data := make([]byte, size)
 	n, err := o.ReadAt(data, 0)

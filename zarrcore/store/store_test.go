@@ -61,13 +61,15 @@ func TestReadAll(t *testing.T) {
 		want        error
 	}{
 		{"abc", 3, 3, nil}, {"", 0, 0, nil}, {"abc", 3, math.MaxInt64, nil},
-		{"abc", 3, 2, ErrTooLarge}, {"", 1 << 60, 1 << 20, ErrTooLarge}, {"abc", -1, 10, ErrTooLarge},
+		{"abc", 3, 2, ErrTooLarge}, {"", 1 << 60, 1 << 20, ErrTooLarge},
+		{"abc", -1, 10, ErrTooLarge},
 		{"ab", 3, 3, io.ErrUnexpectedEOF}, {"", 3, 3, io.ErrUnexpectedEOF},
 	}
 	for _, test := range tests {
 		f := &fake{data: test.data, size: test.size}
 		data, info, err := New(f, "").ReadAll(t.Context(), "k", test.limit)
-		if !errors.Is(err, test.want) || err == nil && (string(data) != test.data || info.Version != "v") {
+		if !errors.Is(err, test.want) || err == nil &&
+			(string(data) != test.data || info.Version != "v") {
 			t.Errorf("%+v: %q, %+v, %v", test, data, info, err)
 		}
 		if err != nil && strings.Count(err.Error(), "read k: ") != 1 {
@@ -88,7 +90,8 @@ func TestKeysAndErrors(t *testing.T) {
 		_, _, readErr := s.ReadAll(t.Context(), key, 1)
 		_, statErr := s.Stat(t.Context(), key)
 		listErr := s.List(t.Context(), key, nil)
-		errs := []error{openErr, readErr, statErr, listErr, s.Put(t.Context(), key, nil), s.Delete(t.Context(), key, If{})}
+		errs := []error{openErr, readErr, statErr, listErr, s.Put(t.Context(), key, nil),
+			s.Delete(t.Context(), key, If{})}
 		for i, err := range errs {
 			if !errors.Is(err, ErrInvalidKey) {
 				t.Errorf("%q, call %d: %v, want ErrInvalidKey", key, i, err)
@@ -100,10 +103,12 @@ func TestKeysAndErrors(t *testing.T) {
 	}
 	_, err := s.Stat(t.Context(), "a/b")
 	var path *fs.PathError
-	if !errors.As(err, &path) || path.Op != "stat" || path.Path != "a/b" || path.Err != io.ErrNoProgress {
+	if !errors.As(err, &path) || path.Op != "stat" || path.Path != "a/b" ||
+		path.Err != io.ErrNoProgress {
 		t.Errorf("Stat: %#v", err)
 	}
-	if s.Writable() || !errors.Is(s.Put(t.Context(), "a", nil), ErrReadOnly) || !errors.Is(s.Delete(t.Context(), "a", If{}), ErrReadOnly) {
+	if s.Writable() || !errors.Is(s.Put(t.Context(), "a", nil), ErrReadOnly) ||
+		!errors.Is(s.Delete(t.Context(), "a", If{}), ErrReadOnly) {
 		t.Error("a driver without Writer can write")
 	}
 	if s.Refresh("a"); !slices.Equal(f.fresh, []string{"a"}) {
@@ -119,7 +124,10 @@ func TestKeysAndErrors(t *testing.T) {
 func TestListNames(t *testing.T) {
 	f := &fake{names: []string{"a", "", ".", "..", "b/c", "/", "x\x00", "...", "d"}}
 	var got []string
-	err := New(f, "").List(t.Context(), "", func(e Entry) error { got = append(got, e.Name); return nil })
+	err := New(f, "").List(t.Context(), "", func(e Entry) error {
+		got = append(got, e.Name)
+		return nil
+	})
 	if !errors.Is(err, io.ErrNoProgress) || !slices.Equal(got, []string{"a", "...", "d"}) {
 		t.Errorf("List = %q, %v", got, err)
 	}

@@ -13,7 +13,9 @@ import (
 // StatAlong describes names in dir, and in all directories above it; see store.PathStater. Each
 // directory is opened in the one above it, so that a path of many levels is not walked again for
 // each of them.
-func (d *Driver) StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info store.Info)) error {
+func (d *Driver) StatAlong(
+	ctx context.Context, dir string, names []string, tell func(dir, name string, info store.Info),
+) error {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return err
@@ -29,7 +31,8 @@ func (d *Driver) StatAlong(ctx context.Context, dir string, names []string, tell
 	}
 	length := 0 // of dir, as far as it was walked
 	for name := range strings.SplitSeq(dir, "/") {
-		below, err := unix.Openat(fd, name, pathOnly|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		below, err := unix.Openat(fd, name,
+			pathOnly|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err == unix.ENOENT {
 			return nil
 		} else if err != nil {
@@ -48,7 +51,9 @@ func (d *Driver) StatAlong(ctx context.Context, dir string, names []string, tell
 // errLinked says that a link would have to be followed.
 var errLinked = errors.New("dirstore: a symbolic link is in the place of an object")
 
-func statIn(fd int, dir string, names []string, tell func(dir, name string, info store.Info)) error {
+func statIn(
+	fd int, dir string, names []string, tell func(dir, name string, info store.Info),
+) error {
 	for _, name := range names {
 		var st unix.Stat_t
 		err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)

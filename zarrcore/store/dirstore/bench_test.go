@@ -58,7 +58,9 @@ func BenchmarkRead(b *testing.B) {
 	for _, nested := range []bool{false, true} {
 		shape := map[bool]string{false: "flat", true: "nested"}[nested]
 		for name, way := range ways {
-			b.Run(shape+"/store/"+name, func(b *testing.B) { benchmark(b, nested, readStore(b, way)) })
+			b.Run(shape+"/store/"+name, func(b *testing.B) {
+				benchmark(b, nested, readStore(b, way))
+			})
 		}
 		b.Run(shape+"/floor/ReadFile", func(b *testing.B) { benchmark(b, nested, readFile) })
 		b.Run(shape+"/floor/syscalls", func(b *testing.B) { benchmark(b, nested, readSyscalls) })

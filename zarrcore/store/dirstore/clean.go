@@ -87,7 +87,8 @@ func (r *root) cleanFolder(name string) error {
 	defer r.keep()
 	dir, err := openIn(r.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
-		return ignoring(err, unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES) // gone; or something else of that name, or another user's
+		// gone; or something else of that name, or another user's
+		return ignoring(err, unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES)
 	}
 	defer dir.Close()
 	owner, err := openIn(int(dir.Fd()), ownerName, unix.O_RDWR|unix.O_CREAT)

@@ -101,7 +101,8 @@ func (o *staged) move(p place, old *unix.Stat_t) (store.Info, error) {
 // copy puts the object into another file system than the staging folder's, which is mounted below
 // the root.
 func (o *staged) copy(p place, old *unix.Stat_t) (store.Info, error) {
-	temp := place{r: p.r, dir: p.dir, name: fmt.Sprintf("%s%016x%s", tempPrefix, rand.Uint64(), tempSuffix)}
+	temp := place{r: p.r, dir: p.dir, name: fmt.Sprintf("%s%016x%s", tempPrefix, rand.Uint64(),
+		tempSuffix)}
 	if err := o.s.note(p.r.full(path.Join(path.Dir(o.key), temp.name))); err != nil {
 		return store.Info{}, err
 	}

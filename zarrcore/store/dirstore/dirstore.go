@@ -34,10 +34,10 @@
 //
 // Four names are reserved: .zarrfs-RANDOM in the root for staging folders, .zarrfs-*.tmp and
 // *.__lock for files, .zarrfs-unfinished for the mark of a directory that is being made. As long as
-// a driver lives, it alone removes what is its own: it holds a lock in its staging folder, and notes
-// there what it has elsewhere. Once it is dead, [Driver.Clean] of any other one removes the folder
-// and what is noted: files by their names, directories only by their birth or the text of their
-// mark. A directory that has such a mark, and that no living or dead program notes, is
+// a driver lives, it alone removes what is its own: it holds a lock in its staging folder, and
+// notes there what it has elsewhere. Once it is dead, [Driver.Clean] of any other one removes the
+// folder and what is noted: files by their names, directories only by their birth or the text of
+// their mark. A directory that has such a mark, and that no living or dead program notes, is
 // [Driver.Abandoned]: it goes with its group.
 //
 // # Other writers
@@ -64,8 +64,8 @@ import (
 var (
 	// ErrOutside is returned for a path that a symbolic link leads outside the store. It wraps
 	// fs.ErrPermission.
-	ErrOutside = fmt.Errorf("dirstore: a symbolic link leads outside the store (copy what it leads to "+
-		"into the store, or mount the folder that holds both): %w", fs.ErrPermission)
+	ErrOutside = fmt.Errorf("dirstore: a symbolic link leads outside the store (copy what it "+
+		"leads to into the store, or mount the folder that holds both): %w", fs.ErrPermission)
 
 	// ErrNotRegular is returned for a pipe, socket or device in the place of an object.
 	ErrNotRegular = errors.New("dirstore: not a regular file")

@@ -192,7 +192,9 @@ func (d *durableDirs) add(ids map[string]identity) {
 func (d *durableDirs) forget(dir string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.ids, func(known string, _ identity) bool { return known == dir || strings.HasPrefix(known, dir+"/") })
+	maps.DeleteFunc(d.ids, func(known string, _ identity) bool {
+		return known == dir || strings.HasPrefix(known, dir+"/")
+	})
 }
 
 // dirIdentity tells directories of one name apart. mount is the device here.

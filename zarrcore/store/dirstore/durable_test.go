@@ -53,12 +53,14 @@ func TestSyncDirsOfDeepTree(t *testing.T) {
 		t.Errorf("to remove %d levels %d directories are synced", levels/2, removed)
 	}
 	if n := create(levels/2 + 1); n != 2 {
-		t.Errorf("what was recreated: %d directories are synced, not it and the one that it is in", n)
+		t.Errorf("what was recreated: %d directories are synced, not it and the one that it is in",
+			n)
 	}
 	if err := d.Rename(ctx, group(2), "e"); err != nil {
 		t.Fatal(err)
 	}
 	if n := mustSync(d, "e/d/zarr.json"); n != 3 {
-		t.Errorf("below what was renamed %d directories are synced, not that, what it is in, and the root", n)
+		t.Errorf("below what was renamed %d directories are synced, not that, what it is in, and "+
+			"the root", n)
 	}
 }

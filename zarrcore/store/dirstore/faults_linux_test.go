@@ -57,7 +57,8 @@ func TestDiskFull(t *testing.T) {
 			err = s.Put(t.Context(), fmt.Sprintf("g/c/%d", n), big)
 		}
 		if !errors.Is(err, unix.ENOSPC) || n != 4 {
-			t.Fatalf("round %d: the %dth object of 300 KiB in 1 MiB: %v, want ENOSPC for the 4th", round, n, err)
+			t.Fatalf("round %d: the %dth object of 300 KiB in 1 MiB: %v, want ENOSPC for the 4th",
+				round, n, err)
 		}
 		if err := s.Put(t.Context(), "g/c/0", big); !errors.Is(err, unix.ENOSPC) {
 			t.Errorf("round %d: replacing an object: %v, want ENOSPC", round, err)
@@ -83,7 +84,8 @@ func TestDiskFull(t *testing.T) {
 func TestDiskQuiteFull(t *testing.T) {
 	dir := t.TempDir()
 	mountTmpfs(t, dir, "size=1m,nr_inodes=8")
-	writeFiles(t, dir, map[string][]byte{"a": nil, "b": nil, "g/zarr.json": nil, "g/c/0": nil}) // and the root
+	// and the root
+	writeFiles(t, dir, map[string][]byte{"a": nil, "b": nil, "g/zarr.json": nil, "g/c/0": nil})
 	s := store.New(open(t, dir, ways["beneath"]), "")
 	if err := os.WriteFile(filepath.Join(dir, "last"), nil, 0o666); err != nil {
 		t.Fatal(err)
@@ -91,7 +93,8 @@ func TestDiskQuiteFull(t *testing.T) {
 	if err := s.Put(t.Context(), "new", nil); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("Put: %v, want ENOSPC", err)
 	}
-	if err := s.Delete(t.Context(), "a", store.If{Version: "another"}); !errors.Is(err, store.ErrConflict) {
+	if err := s.Delete(t.Context(), "a", store.If{Version: "another"}); !errors.Is(err,
+		store.ErrConflict) {
 		t.Errorf("Delete of another version: %v", err)
 	}
 	if err := s.Delete(t.Context(), "a", store.If{}); err != nil {
@@ -122,8 +125,9 @@ func TestReadOnly(t *testing.T) {
 		t.Error("Writable on a read-only file system")
 	}
 	errs := map[string]error{
-		"Put": s.Put(t.Context(), "a", nil), "Delete": s.Delete(t.Context(), "a", store.If{}), "RemoveAll": s.RemoveAll(t.Context(), "g"),
-		"Rename": s.Rename(t.Context(), "a", "b"),
+		"Put": s.Put(t.Context(), "a", nil), "Delete": s.Delete(t.Context(), "a", store.If{}),
+		"RemoveAll": s.RemoveAll(t.Context(), "g"),
+		"Rename":    s.Rename(t.Context(), "a", "b"),
 	}
 	for what, err := range errs {
 		if !errors.Is(err, unix.EROFS) {
@@ -195,9 +199,11 @@ func TestPowerCut(t *testing.T) {
 		for i, key := range cutKeys(cut) {
 			data, err := os.ReadFile(filepath.Join(dir, key))
 			isNew := bytes.Equal(data, cutData(cut+1))
-			isOld := cut%2 == 1 && bytes.Equal(data, cutData(cut)) || cut%2 == 0 && errors.Is(err, fs.ErrNotExist)
+			isOld := cut%2 == 1 && bytes.Equal(data, cutData(cut)) || cut%2 == 0 &&
+				errors.Is(err, fs.ErrNotExist)
 			if !isNew && (i < cutSynced || !isOld) {
-				t.Errorf("cut %d: object %d, %s: %d bytes, %v: lost, or torn", cut, i, key, len(data), err)
+				t.Errorf("cut %d: object %d, %s: %d bytes, %v: lost, or torn", cut, i, key,
+					len(data), err)
 			}
 		}
 		unmount(t, dir)
@@ -300,7 +306,8 @@ func TestWriteSwapRace(t *testing.T) {
 				defer parent.Close()
 				fd := int(parent.Fd())
 				for range swaps {
-					if err := unix.Renameat2(fd, "dir", fd, "rel-dir", unix.RENAME_EXCHANGE); err != nil {
+					if err := unix.Renameat2(fd, "dir", fd, "rel-dir",
+						unix.RENAME_EXCHANGE); err != nil {
 						t.Error(err)
 						return
 					}
@@ -342,7 +349,8 @@ func vandalise(t *testing.T, s *store.Store) []error {
 		_, err = o.Commit(t.Context(), store.If{})
 	}
 	return []error{
-		err, s.Delete(t.Context(), "dir/secret", store.If{}), s.Rename(t.Context(), "dir/secret", "loot"), s.RemoveAll(t.Context(), "dir/in"),
+		err, s.Delete(t.Context(), "dir/secret", store.If{}),
+		s.Rename(t.Context(), "dir/secret", "loot"), s.RemoveAll(t.Context(), "dir/in"),
 		s.Rename(t.Context(), "obj", "dir/obj"), s.Rename(t.Context(), "dir/obj", "obj"),
 	}
 }
@@ -373,7 +381,8 @@ func TestRemoveLink(t *testing.T) {
 	if err := s.RemoveAll(t.Context(), "g"); err != nil {
 		t.Error(err)
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "../outside/in/secret")); !strings.HasPrefix(string(data), "SECRET") {
+	if data, err := os.ReadFile(filepath.Join(dir, "../outside/in/secret")); !strings.HasPrefix(
+		string(data), "SECRET") {
 		t.Errorf("%q, %v", data, err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "g")); !errors.Is(err, fs.ErrNotExist) {

@@ -26,7 +26,8 @@ func (d *Driver) Hold(ctx context.Context, dir string) (store.Driver, error) {
 		return nil, err
 	}
 	if err != nil {
-		if info, err := r.stat(dir); err == nil && !info.Dir { // of which os.Root has no error of its own
+		// of which os.Root has no error of its own
+		if info, err := r.stat(dir); err == nil && !info.Dir {
 			return nil, fs.ErrNotExist
 		}
 		return nil, r.explain(dir, err)
@@ -71,7 +72,8 @@ func (r *root) holdStraight(dir string) (*root, error) {
 	if err := errors.Join(fstat(fd, &straight), fstat(in.fd, &held)); err != nil {
 		return nil, err
 	}
-	if straight.Ino != held.Ino || straight.Dev != held.Dev { // it was replaced meanwhile, maybe by a link
+	// it was replaced meanwhile, maybe by a link
+	if straight.Ino != held.Ino || straight.Dev != held.Dev {
 		return nil, store.ErrThroughLink
 	}
 	return in, nil
@@ -87,7 +89,8 @@ func (r *root) hold(dir string) (*root, error) {
 		in.Close()
 		return nil, bare(err)
 	}
-	held := &root{os: in, dir: f, fd: int(f.Fd()), beneath: r.beneath, above: r.whole(), path: r.full(dir)}
+	held := &root{os: in, dir: f, fd: int(f.Fd()), beneath: r.beneath, above: r.whole(),
+		path: r.full(dir)}
 	for _, own := range r.paths {
 		held.paths = append(held.paths, append(slices.Clone(own), strings.Split(dir, "/")...))
 	}
@@ -117,7 +120,8 @@ func (r *root) stays() bool {
 	}
 	there, found := r.above.dirIdentity(r.path)
 	var st unix.Stat_t
-	return found && fstat(r.fd, &st) == nil && there == identity{mount: uint64(st.Dev), inode: st.Ino}
+	return found && fstat(r.fd, &st) == nil &&
+		there == identity{mount: uint64(st.Dev), inode: st.Ino}
 }
 
 // Prune removes directories that hold nothing; see store.Pruner. Links are left alone, and so is

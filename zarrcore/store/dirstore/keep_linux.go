@@ -15,7 +15,8 @@ var ownXattrs = []string{"security.ima", "security.evm", "security.capability"}
 // keepXattrs gives the file that is open as fd the extended attributes of the object at p, an
 // access control list among them.
 func (p place) keepXattrs(fd int) {
-	path := fmt.Sprintf("/proc/self/fd/%d/%s", p.dir, p.name) // there is no call that takes a directory and a name before Linux 6.13
+	// there is no call that takes a directory and a name before Linux 6.13
+	path := fmt.Sprintf("/proc/self/fd/%d/%s", p.dir, p.name)
 	var list [4 << 10]byte
 	n, err := unix.Llistxattr(path, list[:])
 	if err == unix.ERANGE {

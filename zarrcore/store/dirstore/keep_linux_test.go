@@ -12,8 +12,9 @@ import (
 
 // aclOfUser is an access control list, as the kernel has it: user::rw-, user:1234:r--, group::---,
 // mask::r--, other::---.
-const aclOfUser = "\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x04\x00\xd2\x04\x00\x00" +
-	"\x04\x00\x00\x00\xff\xff\xff\xff" + "\x10\x00\x04\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff"
+const aclOfUser = "\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" +
+	"\x02\x00\x04\x00\xd2\x04\x00\x00\x04\x00\x00\x00\xff\xff\xff\xff" +
+	"\x10\x00\x04\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff"
 
 // TestReplacedKeepsRights: an object that is replaced has the mode, owner and extended attributes
 // that it had before.
@@ -32,7 +33,8 @@ func TestReplacedKeepsRights(t *testing.T) {
 			os.Chown(path, uid, 1001)
 		}
 		marked := unix.Setxattr(path, "user.mark", []byte("kept"), 0) == nil
-		limited := mode == 0o640 && unix.Setxattr(path, "system.posix_acl_access", []byte(aclOfUser), 0) == nil
+		limited := mode == 0o640 &&
+			unix.Setxattr(path, "system.posix_acl_access", []byte(aclOfUser), 0) == nil
 		if err := st.Put(t.Context(), "object", []byte("new")); err != nil {
 			t.Fatal(err)
 		}
@@ -41,13 +43,16 @@ func TestReplacedKeepsRights(t *testing.T) {
 			t.Fatal(err)
 		}
 		if int(got.Uid) != uid || os.FileMode(got.Mode&0o7777) != mode {
-			t.Errorf("an object of %d with mode %o is one of %d with %o once it was replaced", uid, mode, got.Uid, got.Mode&0o7777)
+			t.Errorf("an object of %d with mode %o is one of %d with %o once it was replaced", uid,
+				mode, got.Uid, got.Mode&0o7777)
 		}
 		value := make([]byte, 100)
-		if n, err := unix.Getxattr(path, "user.mark", value); marked && (err != nil || string(value[:n]) != "kept") {
+		if n, err := unix.Getxattr(path, "user.mark", value); marked &&
+			(err != nil || string(value[:n]) != "kept") {
 			t.Errorf("mode %o: user.mark is %q (%v)", mode, value[:max(n, 0)], err)
 		}
-		if n, err := unix.Getxattr(path, "system.posix_acl_access", value); limited && (err != nil || string(value[:n]) != aclOfUser) {
+		if n, err := unix.Getxattr(path, "system.posix_acl_access", value); limited &&
+			(err != nil || string(value[:n]) != aclOfUser) {
 			t.Errorf("the access control list is %q (%v)", value[:max(n, 0)], err)
 		}
 		if !marked || mode == 0o640 && !limited {
@@ -68,7 +73,8 @@ func TestNewObjectHasUsualRights(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got unix.Stat_t
-		if err := unix.Lstat(filepath.Join(dir, key), &got); err != nil || got.Mode != unix.S_IFREG|mode {
+		if err := unix.Lstat(filepath.Join(dir, key), &got); err != nil ||
+			got.Mode != unix.S_IFREG|mode {
 			t.Errorf("%s: mode %o (%v), want %o", key, got.Mode, err, mode)
 		}
 	}

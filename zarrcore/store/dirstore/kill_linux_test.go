@@ -22,8 +22,12 @@ var script = []struct {
 	name string
 	do   func(ctx context.Context, s *store.Store) error
 }{
-	{"put new", func(ctx context.Context, s *store.Store) error { return s.Put(ctx, "c/0/0", freshObject) }},
-	{"replace", func(ctx context.Context, s *store.Store) error { return s.Put(ctx, "a", freshObject) }},
+	{"put new", func(ctx context.Context, s *store.Store) error {
+		return s.Put(ctx, "c/0/0", freshObject)
+	}},
+	{"replace", func(ctx context.Context, s *store.Store) error {
+		return s.Put(ctx, "a", freshObject)
+	}},
 	{"replace if", func(ctx context.Context, s *store.Store) error {
 		_, info, err := s.ReadAll(ctx, "b", 1<<20)
 		if err != nil {
@@ -38,9 +42,13 @@ var script = []struct {
 		}
 		return err
 	}},
-	{"delete", func(ctx context.Context, s *store.Store) error { return s.Delete(ctx, "gone", store.If{}) }},
+	{"delete", func(ctx context.Context, s *store.Store) error {
+		return s.Delete(ctx, "gone", store.If{})
+	}},
 	{"remove", func(ctx context.Context, s *store.Store) error { return s.RemoveAll(ctx, "g") }},
-	{"rename", func(ctx context.Context, s *store.Store) error { return s.Rename(ctx, "h", "c/h") }},
+	{"rename", func(ctx context.Context, s *store.Store) error {
+		return s.Rename(ctx, "h", "c/h")
+	}},
 	{"replace tree", func(ctx context.Context, s *store.Store) error {
 		return s.Replace(ctx, "y", "x")
 	}},
@@ -58,7 +66,9 @@ var script = []struct {
 		}
 		return s.Replace(ctx, "x~0", "x")
 	}},
-	{"sync", func(ctx context.Context, s *store.Store) error { return s.SyncDirs(ctx, []string{"c/0/0", "a"}) }},
+	{"sync", func(ctx context.Context, s *store.Store) error {
+		return s.SyncDirs(ctx, []string{"c/0/0", "a"})
+	}},
 	{"close", func(_ context.Context, s *store.Store) error { return s.Close() }},
 }
 
@@ -92,12 +102,14 @@ func TestKill(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: no strace")
 	}
-	if out, err := exec.Command(strace, "-qq", "-e", "trace=none", "true").CombinedOutput(); err != nil {
+	if out, err := exec.Command(strace, "-qq", "-e", "trace=none",
+		"true").CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: strace cannot trace: %s", out)
 	}
 	kills, late := 0, 0
 	for _, call := range []string{
-		"openat", "openat2", "mkdirat", "pwrite64", "utimensat", "fsync", "linkat", "fcntl", "renameat", "renameat2", "unlinkat", "close",
+		"openat", "openat2", "mkdirat", "pwrite64", "utimensat", "fsync", "linkat", "fcntl",
+		"renameat", "renameat2", "unlinkat", "close",
 	} {
 		for n := 1; ; n++ {
 			done, killed := killedAt(t, strace, call, n)
@@ -150,7 +162,8 @@ func killedAt(t *testing.T, strace, call string, n int) (done int, killed bool) 
 // states are the store before the script and after each of its steps.
 func states() []map[string]string {
 	before, after := string(oldObject), string(freshObject)
-	now := map[string]string{"a": before, "b": before, "gone": before, "g/zarr.json": before, "g/c/0": before, "g/c/1": before,
+	now := map[string]string{"a": before, "b": before, "gone": before, "g/zarr.json": before,
+		"g/c/0": before, "g/c/1": before,
 		"h/zarr.json": before, "h/c/0": before,
 		"x/zarr.json": before, "x/c/0": before, "x/c/1": before,
 		"y/zarr.json": after, "y/c/0": after}
@@ -163,7 +176,9 @@ func states() []map[string]string {
 	step(func() { now["a"] = after })
 	step(func() { now["b"] = after })
 	step(func() { delete(now, "gone") })
-	step(func() { maps.DeleteFunc(now, func(key, _ string) bool { return strings.HasPrefix(key, "g/") }) })
+	step(func() {
+		maps.DeleteFunc(now, func(key, _ string) bool { return strings.HasPrefix(key, "g/") })
+	})
 	step(func() {
 		for _, key := range []string{"zarr.json", "c/0"} {
 			delete(now, "h/"+key)

@@ -268,7 +268,9 @@ func (r *root) readlinkSlowly(key string) (text string, st unix.Stat_t, err erro
 
 // straightPlace finds the place of key, to which no link may lead. A missing directory is
 // fs.ErrNotExist.
-func (r *root) straightPlace(key string) (place, error) { return r.placeIn(key, r.openStraightParent) }
+func (r *root) straightPlace(key string) (place, error) {
+	return r.placeIn(key, r.openStraightParent)
+}
 
 // openStraightParent opens a directory ("." is the root) to which no link may lead, to find names
 // in it.
@@ -374,7 +376,8 @@ func renameLink(src, dst place, replace bool) error {
 	case err == fs.ErrNotExist:
 		err = renameNew(src, dst)
 	case err == nil && replace && kindOf(&st) == unix.S_IFLNK:
-		err = unix.Renameat(src.dir, src.name, dst.dir, dst.name) // EISDIR, if a directory has taken its place
+		// EISDIR, if a directory has taken its place
+		err = unix.Renameat(src.dir, src.name, dst.dir, dst.name)
 	case err == nil:
 		err = fs.ErrExist
 	}

@@ -36,7 +36,9 @@ func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) e
 }
 
 // each calls do for each child of dir, which is open as fd, until ctx is done.
-func (d *Driver) each(ctx context.Context, dir string, do func(r *root, fd int, name string, kind entryKind) error) error {
+func (d *Driver) each(
+	ctx context.Context, dir string, do func(r *root, fd int, name string, kind entryKind) error,
+) error {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return err
@@ -88,7 +90,8 @@ func (r *root) entry(dir, name string, kind entryKind) store.Entry {
 // hidden reports whether a file of this name is what a writer leaves for a moment, or after a
 // crash. Directories are never hidden, but staging folders in the root: a group may have any name.
 func hidden(name string) bool {
-	return strings.HasSuffix(name, ".partial") || strings.HasSuffix(name, lockSuffix) || isTemp(name)
+	return strings.HasSuffix(name, ".partial") || strings.HasSuffix(name, lockSuffix) ||
+		isTemp(name)
 }
 
 const (

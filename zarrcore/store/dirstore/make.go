@@ -32,7 +32,8 @@ func (d *Driver) Make(ctx context.Context, dir string, objects map[string][]byte
 	if err == nil {
 		return nil
 	}
-	p.r.whole().os.RemoveAll(s.name + "/" + name) // best effort: the folder goes at the end, or by Clean
+	// best effort: the folder goes at the end, or by Clean
+	p.r.whole().os.RemoveAll(s.name + "/" + name)
 	switch err {
 	case unix.ENOTEMPTY, unix.EEXIST, unix.ENOTDIR:
 		return fs.ErrExist

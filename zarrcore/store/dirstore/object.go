@@ -158,10 +158,11 @@ func kindOf(st *unix.Stat_t) uint32 { return uint32(st.Mode) & unix.S_IFMT }
 
 func infoOf(key string, st *unix.Stat_t) store.Info {
 	return store.Info{
-		Name:    store.Base(key),
-		Dir:     kindOf(st) == unix.S_IFDIR,
-		Size:    st.Size,
-		Stored:  st.Blocks * 512, // st_blocks counts units of 512 bytes, whatever the file system's own
+		Name: store.Base(key),
+		Dir:  kindOf(st) == unix.S_IFDIR,
+		Size: st.Size,
+		// st_blocks counts units of 512 bytes, whatever the file system's own
+		Stored:  st.Blocks * 512,
 		ModTime: time.Unix(st.Mtim.Unix()),
 		Changed: time.Unix(st.Ctim.Unix()),
 		Version: version(st),

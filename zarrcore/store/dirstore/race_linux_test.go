@@ -20,12 +20,17 @@ func TestSwapRace(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			dir := hostile(t)
-			writeFiles(t, dir, map[string][]byte{"dir/secret-free": nil, "dir/zarr.json": []byte("inside")})
-			t.Run("object", func(t *testing.T) { swapRace(t, open(t, dir, way), dir, "obj", "rel-file", "obj", "g", swaps) })
+			writeFiles(t, dir,
+				map[string][]byte{"dir/secret-free": nil, "dir/zarr.json": []byte("inside")})
+			t.Run("object", func(t *testing.T) {
+				swapRace(t, open(t, dir, way), dir, "obj", "rel-file", "obj", "g", swaps)
+			})
 			t.Run("directory", func(t *testing.T) {
 				swapRace(t, open(t, dir, way), dir, "dir", "rel-dir", "dir/zarr.json", "dir", swaps)
 			})
-			t.Run("absolute", func(t *testing.T) { swapRace(t, open(t, dir, way), dir, "g", "abs-dir", "g/obj", "g", swaps) })
+			t.Run("absolute", func(t *testing.T) {
+				swapRace(t, open(t, dir, way), dir, "g", "abs-dir", "g/obj", "g", swaps)
+			})
 		})
 	}
 }

@@ -100,7 +100,8 @@ func TestReplaceInOverlay(t *testing.T) {
 	if err := s.Replace(t.Context(), "t", "u"); err != nil {
 		t.Error(err)
 	}
-	if err := errors.Join(s.RemoveAll(t.Context(), "a"), s.Rename(t.Context(), "u", "a")); err != nil {
+	if err := errors.Join(s.RemoveAll(t.Context(), "a"),
+		s.Rename(t.Context(), "u", "a")); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(merged, "t")); !errors.Is(err, fs.ErrNotExist) {

@@ -51,7 +51,8 @@ func openRoot(path string) (*root, error) {
 		return nil, err
 	}
 	fd := int(dir.Fd())
-	return &root{os: r, dir: dir, fd: fd, id: identify(fd), beneath: canOpenBeneath(fd), paths: spellings(path)}, nil
+	return &root{os: r, dir: dir, fd: fd, id: identify(fd), beneath: canOpenBeneath(fd),
+		paths: spellings(path)}, nil
 }
 
 // spellings returns the absolute path without links, and as it is, in elements.
@@ -91,7 +92,8 @@ func (d *Driver) Refresh(dir string) {
 // there is one. Links that lead outside are EXDEV.
 func (r *root) open(name string, flags int) (int, error) {
 	fd, err := r.openWithin(name, flags)
-	if err == unix.EXDEV && r.stays() { // a link may lead out of a directory that is held, and stay in the store
+	// a link may lead out of a directory that is held, and stay in the store
+	if err == unix.EXDEV && r.stays() {
 		return r.above.open(r.full(name), flags)
 	}
 	return fd, err
@@ -101,7 +103,8 @@ func (r *root) openWithin(name string, flags int) (int, error) {
 	if r.beneath {
 		fd, err := openBeneath(r.fd, name, flags)
 		runtime.KeepAlive(r)
-		if err != unix.EAGAIN && err != unix.ENAMETOOLONG { // the path may be too long for one call, and yet lead to a file
+		// the path may be too long for one call, and yet lead to a file
+		if err != unix.EAGAIN && err != unix.ENAMETOOLONG {
 			return fd, err
 		}
 	}

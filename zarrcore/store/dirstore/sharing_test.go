@@ -26,7 +26,9 @@ func sharedArray(t *testing.T) string {
 
 // merge changes the chunk as a flush does: reads it, replaces it if nobody else did meanwhile,
 // begins again if somebody did. It returns how often it began again.
-func merge(ctx context.Context, s *store.Store, change func(data []byte)) (conflicts int, err error) {
+func merge(
+	ctx context.Context, s *store.Store, change func(data []byte),
+) (conflicts int, err error) {
 	unlock, err := s.Lock(ctx, "0")
 	if err != nil {
 		return 0, err
@@ -42,7 +44,8 @@ func merge(ctx context.Context, s *store.Store, change func(data []byte)) (confl
 		if err != nil {
 			return conflicts, err
 		}
-		if _, err = o.Commit(ctx, store.If{Version: info.Version}); !errors.Is(err, store.ErrConflict) {
+		if _, err = o.Commit(ctx, store.If{Version: info.Version}); !errors.Is(err,
+			store.ErrConflict) {
 			return conflicts, err
 		}
 	}
@@ -58,7 +61,9 @@ func init() {
 		fmt.Println("ready")
 		fmt.Scanln()
 		for i := 1; i < 1000; i += 2 {
-			if _, err := merge(context.Background(), s, func(data []byte) { data[i] = 1 }); err != nil {
+			if _, err := merge(context.Background(), s, func(data []byte) {
+				data[i] = 1
+			}); err != nil {
 				return err
 			}
 		}
@@ -171,7 +176,8 @@ func TestShareWithTensorstore(t *testing.T) {
 // of its ProcessSynchronizer.
 func TestShareWithZarr2(t *testing.T) {
 	dir, locks := sharedArray(t), t.TempDir()
-	share(t, dir, locks, 5*time.Millisecond, python(t, "ZARRFS_PY2", ".venv-v2", "zarr2", dir, locks))
+	share(t, dir, locks, 5*time.Millisecond, python(t, "ZARRFS_PY2", ".venv-v2", "zarr2", dir,
+		locks))
 	wantNames(t, dir, ".zarray", "0")
 	wantNames(t, locks, ".zarray", "0")
 }
@@ -190,7 +196,8 @@ func python(t *testing.T, variable, venv string, args ...string) *exec.Cmd {
 		}
 		t.Skipf("no Python: %v; make %s", err, venv)
 	}
-	return exec.CommandContext(t.Context(), path, append([]string{filepath.Join("testdata", "writer.py")}, args...)...)
+	return exec.CommandContext(t.Context(), path,
+		append([]string{filepath.Join("testdata", "writer.py")}, args...)...)
 }
 
 // wantNames expects these files and folders in dir, hidden ones too, and no others.

@@ -176,7 +176,8 @@ func openIn(dir int, name string, flags int) (*os.File, error) {
 
 func openat(dir int, name string, flags int) (int, error) {
 	for {
-		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o666)
+		fd, err := unix.Openat(dir, name,
+			flags|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o666)
 		if err != unix.EINTR {
 			return fd, err
 		}

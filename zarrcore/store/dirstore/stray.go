@@ -22,7 +22,8 @@ func (r *root) sweepStrays(folder *os.File) error {
 		if !strings.HasPrefix(name, lockFilePrefix) || kind == isDirectory {
 			return nil
 		}
-		if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && kindOf(&st) == unix.S_IFREG && st.Nlink > 1 {
+		if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+			kindOf(&st) == unix.S_IFREG && st.Nlink > 1 {
 			strays[st.Ino] = int(st.Nlink) - 1
 		}
 		return nil

@@ -145,7 +145,8 @@ func (p place) lockByName(ctx context.Context, create int) (int, error) {
 		case p.leadsTo(fd):
 			return fd, nil
 		}
-		unix.Close(fd) // the object has got that file, or it is removed: there is another lock now, or none
+		// the object has got that file, or it is removed: there is another lock now, or none
+		unix.Close(fd)
 	}
 }
 

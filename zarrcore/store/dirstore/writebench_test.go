@@ -30,8 +30,12 @@ func BenchmarkWrite(b *testing.B) {
 		data := bytes.Repeat([]byte("zarr"), shape.bytes/4)
 		for _, synced := range []bool{false, true} {
 			name := shape.name + map[bool]string{false: "", true: "/synced"}[synced]
-			b.Run(name+"/plain", func(b *testing.B) { benchWrite(b, keys, plainWriter(synced, data)) })
-			b.Run(name+"/store", func(b *testing.B) { benchWrite(b, keys, storeWriter(b, synced, data)) })
+			b.Run(name+"/plain", func(b *testing.B) {
+				benchWrite(b, keys, plainWriter(synced, data))
+			})
+			b.Run(name+"/store", func(b *testing.B) {
+				benchWrite(b, keys, storeWriter(b, synced, data))
+			})
 		}
 	}
 }
@@ -123,6 +127,8 @@ func storeWriter(b *testing.B, synced bool, data []byte) func(string, []string) 
 		}
 		defer d.Close()
 		s := store.New(d, dir)
-		return inBatches(keys, func(batch []string) error { return commitAll(b.Context(), s, batch, data) })
+		return inBatches(keys, func(batch []string) error {
+			return commitAll(b.Context(), s, batch, data)
+		})
 	}
 }

@@ -24,7 +24,9 @@ func (h *held) Make(ctx context.Context, dir string, objects map[string][]byte) 
 	return h.d.make(ctx, func() (string, error) { return h.keyLocked(dir) }, objects)
 }
 
-func (d *Driver) make(ctx context.Context, place func() (dir string, err error), objects map[string][]byte) error {
+func (d *Driver) make(
+	ctx context.Context, place func() (dir string, err error), objects map[string][]byte,
+) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -41,7 +43,8 @@ func (d *Driver) make(ctx context.Context, place func() (dir string, err error),
 	}
 	for name, data := range objects {
 		d.version++
-		d.objects[dir+"/"+name] = &object{data: append([]byte(nil), data...), modTime: time.Now(), version: d.version}
+		d.objects[dir+"/"+name] = &object{data: append([]byte(nil), data...), modTime: time.Now(),
+			version: d.version}
 	}
 	return nil
 }

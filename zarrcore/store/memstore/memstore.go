@@ -124,7 +124,8 @@ func (d *Driver) isDir(dir string) bool {
 func (o *object) info(key string) store.Info {
 	size := int64(len(o.data))
 	return store.Info{
-		Name: store.Base(key), Size: size, Stored: size, ModTime: o.modTime, Version: strconv.FormatUint(o.version, 10),
+		Name: store.Base(key), Size: size, Stored: size, ModTime: o.modTime,
+		Version: strconv.FormatUint(o.version, 10),
 	}
 }
 

@@ -16,8 +16,10 @@ import (
 func (s *suite) failedCommit() {
 	w, st := s.writer(map[string][]byte{"g/a": nil})
 	for _, key := range []string{"new/a", "g/new/deep/a"} {
-		if _, err := s.stage(st, key, nil).Commit(s.Context(), store.If{Version: "never"}); !errors.Is(err, store.ErrConflict) {
-			s.Errorf("Commit(%q) over a version that is not there: %v, want store.ErrConflict", key, err)
+		if _, err := s.stage(st, key, nil).Commit(s.Context(),
+			store.If{Version: "never"}); !errors.Is(err, store.ErrConflict) {
+			s.Errorf("Commit(%q) over a version that is not there: %v, want store.ErrConflict", key,
+				err)
 		}
 	}
 	s.wantList(w, "", "g/")
@@ -40,7 +42,8 @@ func (s *suite) held(w store.Writer, st *store.Store, dir, as string) (store.Dri
 
 // hold: a directory is a store of its own; keys are written as they are outside of it.
 func (s *suite) hold() {
-	w, st := s.writer(map[string][]byte{"x": nil, "g/zarr.json": []byte("g"), "g/a/zarr.json": []byte("a"), "g/a/c/0": []byte("0")})
+	w, st := s.writer(map[string][]byte{"x": nil, "g/zarr.json": []byte("g"),
+		"g/a/zarr.json": []byte("a"), "g/a/c/0": []byte("0")})
 	d, h := s.held(w, st, "g/a", "g/a")
 	for _, dir := range []string{"none", "g/none/none", "x", "g/zarr.json"} {
 		if _, err := st.Hold(s.Context(), dir, dir); !errors.Is(err, fs.ErrNotExist) {

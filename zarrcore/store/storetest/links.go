@@ -29,18 +29,23 @@ func (s *suite) link(st *store.Store, key, text string) {
 func (s *suite) wantLink(st *store.Store, key, text, target string) {
 	s.Helper()
 	l, ok, err := st.Link(s.Context(), key)
-	if err != nil || !ok || l.Text != text || (l.Err == nil) != (target != "-") || l.Err == nil && l.Target != target {
-		s.Errorf("Link(%q): %+v, %v, %v; want the text %q and the target %q", key, l, ok, err, text, target)
+	if err != nil || !ok || l.Text != text || (l.Err == nil) != (target != "-") || l.Err == nil &&
+		l.Target != target {
+		s.Errorf("Link(%q): %+v, %v, %v; want the text %q and the target %q", key, l, ok, err, text,
+			target)
 	}
-	if got, err := st.Resolve(s.Context(), key); (err == nil) != (target != "-") || err == nil && got != target {
+	if got, err := st.Resolve(s.Context(), key); (err == nil) != (target != "-") || err == nil &&
+		got != target {
 		s.Errorf("Resolve(%q): %q, %v; want %q", key, got, err, target)
 	}
 }
 
 // links: they are distinguished from their targets, followed by reads, and listed as links.
 func (s *suite) links() {
-	w, st := s.linker(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("0"), "o": []byte("o")})
-	for key, text := range map[string]string{"l": "g", "g/up": "..", "g/a/c/1": "0", "far": "l/a", "none": "n/n", "self": "self", "lo": "./o"} {
+	w, st := s.linker(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("0"),
+		"o": []byte("o")})
+	for key, text := range map[string]string{"l": "g", "g/up": "..", "g/a/c/1": "0", "far": "l/a",
+		"none": "n/n", "self": "self", "lo": "./o"} {
 		s.link(st, key, text)
 	}
 	s.wantLink(st, "l", "g", "g")
@@ -56,7 +61,10 @@ func (s *suite) links() {
 	s.wantList(w, "", "g/", "o", "l/", "far/", "none", "self", "lo")
 	s.wantList(w, "far/c", "0", "1")
 	links := map[string]bool{}
-	if err := st.List(s.Context(), "", func(e store.Entry) error { links[e.Name] = e.Link; return nil }); err != nil {
+	if err := st.List(s.Context(), "", func(e store.Entry) error {
+		links[e.Name] = e.Link
+		return nil
+	}); err != nil {
 		s.Error(err)
 	}
 	for _, name := range []string{"g", "o", "l", "far", "none", "self", "lo"} {
@@ -70,11 +78,13 @@ func (s *suite) links() {
 		}
 	}
 	for _, key := range []string{"l/a", "l/none", "far/c/0", "g/up/g"} {
-		if _, ok, err := st.Link(s.Context(), key); ok || !errors.Is(err, store.ErrThroughLink) || !errors.Is(err, fs.ErrNotExist) {
+		if _, ok, err := st.Link(s.Context(), key); ok || !errors.Is(err, store.ErrThroughLink) ||
+			!errors.Is(err, fs.ErrNotExist) {
 			s.Errorf("Link(%q): %v, %v; want store.ErrThroughLink", key, ok, err)
 		}
 	}
-	for key, want := range map[string]string{"l/a": "g/a", "far/c/1": "g/a/c/0", "g/up/l/up": "", "g/a": "g/a"} {
+	for key, want := range map[string]string{"l/a": "g/a", "far/c/1": "g/a/c/0", "g/up/l/up": "",
+		"g/a": "g/a"} {
 		if got, err := st.Resolve(s.Context(), key); got != want || err != nil {
 			s.Errorf("Resolve(%q): %q, %v; want %q", key, got, err, want)
 		}
@@ -87,14 +97,19 @@ func (s *suite) links() {
 // changedLinks: what removes and renames acts on the link, goes through none, and leaves what links
 // lead to.
 func (s *suite) changedLinks() {
-	w, st := s.linker(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("0"), "o": []byte("o")})
+	w, st := s.linker(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("0"),
+		"o": []byte("o")})
 	ctx := s.Context()
-	for key, text := range map[string]string{"l": "g", "m": "g", "n": "none", "lo": "o", "g/l": "a"} {
+	for key, text := range map[string]string{"l": "g", "m": "g", "n": "none", "lo": "o",
+		"g/l": "a"} {
 		s.link(st, key, text)
 	}
 	for op, err := range map[string]error{
-		"RemoveAll": st.RemoveAll(ctx, "l/a"), "Rename from": st.Rename(ctx, "l/a", "x"), "Rename to": st.Rename(ctx, "o", "l/o"),
-		"Hold": hold(s, st, "l"), "Hold below": hold(s, st, "l/a"), "PutLink": st.PutLink(ctx, "l/new", "a", false), "RenameLink": st.RenameLink(ctx, "m", "l/m"),
+		"RemoveAll": st.RemoveAll(ctx, "l/a"), "Rename from": st.Rename(ctx, "l/a", "x"),
+		"Rename to": st.Rename(ctx, "o", "l/o"),
+		"Hold":      hold(s, st, "l"), "Hold below": hold(s, st, "l/a"),
+		"PutLink":    st.PutLink(ctx, "l/new", "a", false),
+		"RenameLink": st.RenameLink(ctx, "m", "l/m"),
 	} {
 		if !errors.Is(err, store.ErrThroughLink) {
 			s.Errorf("%s through a link: %v, want store.ErrThroughLink", op, err)
@@ -106,11 +121,13 @@ func (s *suite) changedLinks() {
 		}
 	}
 	for _, key := range []string{"g", "o"} {
-		if err := errors.Join(st.PutLink(ctx, key, "g", true), st.RenameLink(ctx, "m", key)); !errors.Is(err, fs.ErrExist) {
+		if err := errors.Join(st.PutLink(ctx, key, "g", true),
+			st.RenameLink(ctx, "m", key)); !errors.Is(err, fs.ErrExist) {
 			s.Errorf("a link replaces %q: %v, want fs.ErrExist", key, err)
 		}
 	}
-	if err := errors.Join(st.PutLink(ctx, "n", "g/a", true), st.Rename(ctx, "m", "g/m"), st.RenameLink(ctx, "l", "lo")); err != nil {
+	if err := errors.Join(st.PutLink(ctx, "n", "g/a", true), st.Rename(ctx, "m", "g/m"),
+		st.RenameLink(ctx, "l", "lo")); err != nil {
 		s.Error(err)
 	}
 	s.wantLink(st, "n", "g/a", "g/a")

@@ -15,14 +15,16 @@ import (
 // fs.ErrNotExist.
 func (s *suite) list() {
 	d := s.listed(map[string][]byte{
-		"zarr.json": nil, "a/zarr.json": nil, "a/c/0/0": nil, "a/c/0/1": nil, "a/c/1/0": nil, "ab/x": nil, "deep/er/and/deeper": nil,
+		"zarr.json": nil, "a/zarr.json": nil, "a/c/0/0": nil, "a/c/0/1": nil, "a/c/1/0": nil,
+		"ab/x": nil, "deep/er/and/deeper": nil,
 	})
 	s.wantList(d, "", "zarr.json", "a/", "ab/", "deep/")
 	s.wantList(d, "a", "zarr.json", "c/")
 	s.wantList(d, "a/c", "0/", "1/")
 	s.wantList(d, "a/c/0", "0", "1")
 	s.wantList(d, "deep/er", "and/")
-	for _, dir := range []string{"none", "a/none", "a/c/0/0", "zarr.json", "b", "aa", "deep/er/an"} {
+	for _, dir := range []string{"none", "a/none", "a/c/0/0", "zarr.json", "b", "aa",
+		"deep/er/an"} {
 		err := d.List(s.Context(), dir, func(e store.Entry) error {
 			s.Errorf("List(%q) yields %+v", dir, e)
 			return nil
@@ -58,7 +60,8 @@ func (s *suite) listStops() {
 		return nil
 	})
 	if err != stop || calls != 3 {
-		s.Errorf("List with a yield that fails: error %v after %d calls, want its own after 3", err, calls)
+		s.Errorf("List with a yield that fails: error %v after %d calls, want its own after 3", err,
+			calls)
 	}
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
@@ -66,13 +69,15 @@ func (s *suite) listStops() {
 	if !errors.Is(err, context.Canceled) {
 		s.Errorf("List cancelled on its way: %v, want context.Canceled", err)
 	}
-	if err := store.New(d, "test").List(s.Context(), "d", func(store.Entry) error { return stop }); err != stop {
+	if err := store.New(d, "test").List(s.Context(), "d", func(store.Entry) error {
+		return stop
+	}); err != stop {
 		s.Errorf("Store.List with a yield that fails: %v, want its own error", err)
 	}
 }
 
-// many returns n, or of a store behind a network a part of it that still is more than the usual page
-// of a listing: to store each object takes a request.
+// many returns n, or of a store behind a network a part of it that still is more than the usual
+// page of a listing: to store each object takes a request.
 func (s *suite) many(n int) int {
 	if store.TraitsOf(s.with(nil)).Remote {
 		return min(n, 1200)
@@ -106,7 +111,8 @@ func (s *suite) listMany() {
 // survey: the children of List, described as by Stat but without rights, whether the driver is a
 // store.Surveyor or Store does it. Of a directory it may be the name alone.
 func (s *suite) survey() {
-	d := s.listed(map[string][]byte{"a/zarr.json": []byte("{}"), "a/empty": nil, "a/c/0": {1, 2, 3}, "b": {4}})
+	d := s.listed(map[string][]byte{"a/zarr.json": []byte("{}"), "a/empty": nil, "a/c/0": {1, 2, 3},
+		"b": {4}})
 	st := store.New(d, "test")
 	for _, dir := range []string{"", "a", "a/c"} {
 		listed, surveyed := map[store.Entry]bool{}, map[store.Entry]bool{}
@@ -130,7 +136,9 @@ func (s *suite) survey() {
 		}
 	}
 	stop := errors.New("stop")
-	if err := st.Survey(s.Context(), "a", func(store.Entry, store.Info) error { return stop }); err != stop {
+	if err := st.Survey(s.Context(), "a", func(store.Entry, store.Info) error {
+		return stop
+	}); err != stop {
 		s.Errorf("Survey with a yield that fails: %v, want its own error", err)
 	}
 	if err := st.Survey(s.Context(), "none", nil); !errors.Is(err, fs.ErrNotExist) {

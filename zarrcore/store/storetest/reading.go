@@ -19,7 +19,8 @@ import (
 // taken for a directory. The driver leaves the key out of its errors.
 func (s *suite) missing() {
 	d := s.with(map[string][]byte{"obj": []byte("x"), "dir/obj": []byte("y")})
-	for _, key := range []string{"none", "dir/none", "none/none", "obj/none", "ob", "obj2", "di", "dir/ob", "dir/obj/x/y"} {
+	for _, key := range []string{"none", "dir/none", "none/none", "obj/none", "ob", "obj2", "di",
+		"dir/ob", "dir/obj/x/y"} {
 		s.wantMissing(d, key)
 	}
 	if o, err := d.Open(s.Context(), "dir"); !errors.Is(err, fs.ErrNotExist) {
@@ -55,17 +56,23 @@ func (s *suite) readAt() {
 		off     int64
 		n, want int
 	}{
-		{0, 1000, 1000}, {0, 1, 1}, {999, 1, 1}, {500, 500, 500}, {3, 700, 700}, {0, 0, 0}, {500, 0, 0}, // inside
-		{0, 1001, 1000}, {999, 2, 1}, {1000, 1, 0}, {1001, 1, 0}, {5000, 10, 0}, {1 << 40, 10, 0}, {1<<63 - 20, 10, 0}, // past the end
+		// inside
+		{0, 1000, 1000}, {0, 1, 1}, {999, 1, 1}, {500, 500, 500}, {3, 700, 700}, {0, 0, 0},
+		{500, 0, 0},
+		// past the end
+		{0, 1001, 1000}, {999, 2, 1}, {1000, 1, 0}, {1001, 1, 0}, {5000, 10, 0}, {1 << 40, 10, 0},
+		{1<<63 - 20, 10, 0},
 	}
 	for _, test := range tests {
 		p := bytes.Repeat([]byte{0xEE}, test.n)
 		n, err := o.ReadAt(p, test.off)
 		if n != test.want {
-			s.Errorf("ReadAt(%d bytes, %d): got %d bytes, %v; want %d", test.n, test.off, n, err, test.want)
+			s.Errorf("ReadAt(%d bytes, %d): got %d bytes, %v; want %d", test.n, test.off, n, err,
+				test.want)
 			continue
 		}
-		if n < test.n && err != io.EOF || n == test.n && err != nil && (err != io.EOF || test.off+int64(n) < 1000) {
+		if n < test.n && err != io.EOF || n == test.n && err != nil &&
+			(err != io.EOF || test.off+int64(n) < 1000) {
 			s.Errorf("ReadAt(%d bytes, %d): %d bytes and error %v", test.n, test.off, n, err)
 		}
 		if n > 0 && !bytes.Equal(p[:n], data[test.off:test.off+int64(n)]) {
@@ -91,12 +98,15 @@ func (s *suite) peek() {
 	if n, err := st.Peek(s.Context(), "empty", make([]byte, 10)); n != 0 || err != nil {
 		s.Errorf("Peek of an object without bytes: %d, %v", n, err)
 	}
-	for _, key := range []string{"dir", "none", "dir/none", "dir/a/none", strings.Repeat("n", 300)} {
-		if n, err := st.Peek(s.Context(), key, make([]byte, 10)); n != 0 || !errors.Is(err, fs.ErrNotExist) {
+	for _, key := range []string{"dir", "none", "dir/none", "dir/a/none",
+		strings.Repeat("n", 300)} {
+		if n, err := st.Peek(s.Context(), key, make([]byte, 10)); n != 0 ||
+			!errors.Is(err, fs.ErrNotExist) {
 			s.Errorf("Peek(%q) = %d, %v; want fs.ErrNotExist", key, n, err)
 		}
 	}
-	if n, err := st.Peek(s.Context(), "../x", make([]byte, 10)); n != 0 || !errors.Is(err, store.ErrInvalidKey) {
+	if n, err := st.Peek(s.Context(), "../x", make([]byte, 10)); n != 0 ||
+		!errors.Is(err, store.ErrInvalidKey) {
 		s.Errorf("Peek of an invalid key: %d, %v", n, err)
 	}
 }
@@ -131,7 +141,8 @@ func (s *suite) closed() {
 func (s *suite) stat() {
 	d := s.with(map[string][]byte{"a": pattern(3, 5000), "dir/sub/b": []byte("bb")})
 	for _, want := range []store.Info{
-		{Name: "a", Size: 5000}, {Name: "b", Size: 2}, {Name: "dir", Dir: true}, {Name: "sub", Dir: true}, {Dir: true},
+		{Name: "a", Size: 5000}, {Name: "b", Size: 2}, {Name: "dir", Dir: true},
+		{Name: "sub", Dir: true}, {Dir: true},
 	} {
 		if want.Dir && store.TraitsOf(d).List == store.ListNever {
 			continue // it does not know directories
@@ -141,7 +152,8 @@ func (s *suite) stat() {
 			key = want.Name
 		}
 		got, err := d.Stat(s.Context(), key)
-		if err != nil || got.Name != want.Name || got.Dir != want.Dir || !want.Dir && got.Size != want.Size {
+		if err != nil || got.Name != want.Name || got.Dir != want.Dir || !want.Dir &&
+			got.Size != want.Size {
 			s.Errorf("Stat(%q) = %+v, %v; want %+v", key, got, err, want)
 		}
 	}
@@ -154,13 +166,15 @@ func (s *suite) statAgrees(d store.Driver, key string) {
 		s.Fatal(err)
 	}
 	o := s.must(d, key)
-	if got := o.Info(); got != info && !(got.ModTime.Equal(info.ModTime) && got.Version == info.Version && got.Size == info.Size) {
+	if got := o.Info(); got != info &&
+		!(got.ModTime.Equal(info.ModTime) && got.Version == info.Version && got.Size == info.Size) {
 		s.Errorf("Info of the object %+v differs from Stat %+v", got, info)
 	}
 	if o.Size() != info.Size {
 		s.Errorf("Size() = %d, Stat says %d", o.Size(), info.Size)
 	}
-	if age := time.Since(info.ModTime); !info.ModTime.IsZero() && (age < -time.Minute || age > time.Hour) {
+	if age := time.Since(info.ModTime); !info.ModTime.IsZero() &&
+		(age < -time.Minute || age > time.Hour) {
 		s.Errorf("ModTime %v is %v ago, the object was just stored", info.ModTime, age)
 	}
 	if info.Stored < 0 {
@@ -175,8 +189,10 @@ func (s *suite) oddNames() {
 		objects[name] = fmt.Appendf(nil, "top %d", i)
 		objects["dir/"+name+"~d/"+name] = fmt.Appendf(nil, "deep %d", i)
 	}
-	for key := range objects { // "~d" makes directory names that differ from the objects'; long ones are shortened
-		if strings.Contains(key, strings.Repeat("n", 254)) || strings.Contains(key, strings.Repeat("ü", 127)) {
+	// "~d" makes directory names that differ from the objects'; long ones are shortened
+	for key := range objects {
+		if strings.Contains(key, strings.Repeat("n", 254)) ||
+			strings.Contains(key, strings.Repeat("ü", 127)) {
 			if strings.HasPrefix(key, "dir/") {
 				delete(objects, key)
 			}
@@ -230,7 +246,8 @@ func (s *suite) cancelled() {
 	}
 	for i, err := range []error{readErr, openErr, statErr, listErr} {
 		if !errors.Is(err, context.Canceled) {
-			s.Errorf("%s with a cancelled context: %v, want context.Canceled", []string{"ReadAt", "Open", "Stat", "List"}[i], err)
+			s.Errorf("%s with a cancelled context: %v, want context.Canceled",
+				[]string{"ReadAt", "Open", "Stat", "List"}[i], err)
 		}
 	}
 	if w, ok := d.(store.Writer); ok {
@@ -244,8 +261,10 @@ func (s *suite) cancelledWrites(ctx context.Context, w store.Writer) {
 	_, stage := st.Stage(ctx, "a", []byte("new"))
 	_, commit := s.stage(st, "a", []byte("new")).Commit(ctx, store.If{})
 	errs := map[string]error{
-		"Stage": stage, "Commit": commit, "SyncStaged": st.SyncStaged(ctx, nil), "SyncDirs": st.SyncDirs(ctx, []string{"a"}),
-		"Delete": st.Delete(ctx, "a", store.If{}), "RemoveAll": st.RemoveAll(ctx, "a"), "Rename": st.Rename(ctx, "a", "b"),
+		"Stage": stage, "Commit": commit, "SyncStaged": st.SyncStaged(ctx, nil),
+		"SyncDirs": st.SyncDirs(ctx, []string{"a"}),
+		"Delete":   st.Delete(ctx, "a", store.If{}), "RemoveAll": st.RemoveAll(ctx, "a"),
+		"Rename": st.Rename(ctx, "a", "b"),
 	}
 	for name, err := range errs {
 		if !errors.Is(err, context.Canceled) {
@@ -292,7 +311,8 @@ func (s *suite) closeWhileReading(d store.Driver, key string, want []byte) {
 					return
 				}
 				if n != len(want) || !bytes.Equal(p, want) {
-					s.Errorf("ReadAt while others read and close: %d bytes, %v, or wrong ones", n, err)
+					s.Errorf("ReadAt while others read and close: %d bytes, %v, or wrong ones", n,
+						err)
 					return
 				}
 			}
