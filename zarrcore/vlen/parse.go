@@ -66,7 +66,8 @@ func (k Kind) spelled() string {
 
 // line says what a line of the kind holds.
 func (k Kind) line() string {
-	return [...]string{"nothing", "a string that UTF-8 can say", "a string of base64", "a list of numbers", "a value"}[k]
+	return [...]string{"nothing", "a string that UTF-8 can say", "a string of base64",
+		"a list of numbers", "a value"}[k]
 }
 
 // plain reports whether a line is a string without white space around it whose bytes are its text.
@@ -99,7 +100,8 @@ func halves(raw []byte) bool {
 		if !utf16.IsSurrogate(r) {
 			continue
 		}
-		if !bytes.HasPrefix(raw, []byte(`\u`)) || utf16.DecodeRune(r, codeUnit(raw[2:])) == utf8.RuneError {
+		if !bytes.HasPrefix(raw, []byte(`\u`)) ||
+			utf16.DecodeRune(r, codeUnit(raw[2:])) == utf8.RuneError {
 			return true
 		}
 		raw = raw[6:]
@@ -119,7 +121,8 @@ func appendItems(dst []byte, list pyjson.Value, t dtype.Type) ([]byte, error) {
 	for v := range list.Elements() {
 		bits, ok := bitsFor(v, t)
 		if !ok {
-			return dst, fmt.Errorf("%w: expected a number of type %s, found %.40q", ErrLine, t.NumPy(), v.Raw())
+			return dst, fmt.Errorf("%w: expected a number of type %s, found %.40q", ErrLine,
+				t.NumPy(), v.Raw())
 		}
 		dst = appendBits(dst, bits, t)
 	}

@@ -28,7 +28,8 @@ const (
 
 // String returns the kind in words, for messages.
 func (k Kind) String() string {
-	return [...]string{"nothing", "strings", "byte strings", "lists of numbers", "values of JSON"}[k]
+	return [...]string{"nothing", "strings", "byte strings", "lists of numbers",
+		"values of JSON"}[k]
 }
 
 // A Span is where an element's bytes lie.

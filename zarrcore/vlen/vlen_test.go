@@ -30,7 +30,8 @@ func TestLines(t *testing.T) {
 	}{
 		{Text, dtype.Type{}, "", `""`, 0},
 		{Text, dtype.Type{}, "größer 名 😀", `"größer 名 😀"`, 10},
-		{Text, dtype.Type{}, "a\"b\\c\n\r\t\b\f\x00\x1f\x7f\u2028", `"a\"b\\c\n\r\t\b\f\u0000\u001f` + "\x7f\u2028" + `"`, 14},
+		{Text, dtype.Type{}, "a\"b\\c\n\r\t\b\f\x00\x1f\x7f\u2028",
+			`"a\"b\\c\n\r\t\b\f\u0000\u001f` + "\x7f\u2028" + `"`, 14},
 		{Binary, dtype.Type{}, "", `""`, 0},
 		{Binary, dtype.Type{}, "\x00\xff\xfe", `"AP/+"`, 3},
 		{Binary, dtype.Type{}, "ab", `"YWI="`, 2},
@@ -38,16 +39,19 @@ func TestLines(t *testing.T) {
 		{JSON, dtype.Type{}, `"\u00e9\n"`, `"\u00e9\n"`, 2},
 		{List, big, "", `[]`, -1},
 		{List, big, "\x00\x01\xff\xfe", `[1,-2]`, -1},
-		{List, dtype.Type{Kind: dtype.Uint, Size: 8}, "\xff\xff\xff\xff\xff\xff\xff\xff", `[18446744073709551615]`, -1},
+		{List, dtype.Type{Kind: dtype.Uint, Size: 8}, "\xff\xff\xff\xff\xff\xff\xff\xff",
+			`[18446744073709551615]`, -1},
 		{List, dtype.Type{Kind: dtype.Bool, Size: 1}, "\x00\x01", `[false,true]`, -1},
 		{List, f4, float4(0.1, 1, 1e30, float32(math.Inf(1))), `[0.1,1.0,1e+30,"Infinity"]`, -1},
-		{List, f8, float8(-0.5, math.NaN(), math.Inf(-1), 5e-324), `[-0.5,"NaN","-Infinity",5e-324]`, -1},
+		{List, f8, float8(-0.5, math.NaN(), math.Inf(-1), 5e-324),
+			`[-0.5,"NaN","-Infinity",5e-324]`, -1},
 	} {
 		e := one(c.kind, c.item, []byte(c.data))
 		if got := string(e.AppendLine(nil, 0)); got != c.line+"\n" || !json.Valid([]byte(got)) {
 			t.Errorf("%s %q: line %s, want %s", c.kind, c.data, got, c.line)
 		}
-		if back, err := c.kind.AppendElement([]byte("!"), []byte(" "+c.line+"\t"), c.item); err != nil || string(back) != "!"+c.data && c.kind != JSON {
+		if back, err := c.kind.AppendElement([]byte("!"), []byte(" "+c.line+"\t"),
+			c.item); err != nil || string(back) != "!"+c.data && c.kind != JSON {
 			t.Errorf("%s %s: element %q, %v, want %q", c.kind, c.line, back, err, c.data)
 		}
 		if got := e.LineLen(0); got != int64(len(c.line))+1 {
@@ -61,7 +65,9 @@ func TestLines(t *testing.T) {
 
 // TestElements holds what else lines may say, and which are refused.
 func TestElements(t *testing.T) {
-	i1, u2, f4 := dtype.Type{Kind: dtype.Int, Size: 1}, dtype.Type{Kind: dtype.Uint, Size: 2, Order: dtype.Big}, dtype.Type{Kind: dtype.Float, Size: 4}
+	i1, u2, f4 := dtype.Type{Kind: dtype.Int, Size: 1},
+		dtype.Type{Kind: dtype.Uint, Size: 2, Order: dtype.Big},
+		dtype.Type{Kind: dtype.Float, Size: 4}
 	none := dtype.Type{}
 	for _, c := range []struct {
 		kind Kind
@@ -72,13 +78,17 @@ func TestElements(t *testing.T) {
 		{Text, none, `"\u00e9\ud83d\ude00\/\ufffd"`, "é😀/�"},
 		{Text, none, "\"\u2028\x7f\"\r", "\u2028\x7f"},
 		{Text, none, `"\ud83d"`, `!expected a string that UTF-8 can say, found "\"\\ud83d\""`},
-		{Text, none, `"\ude00\ud83d"`, `!expected a string that UTF-8 can say, found "\"\\ude00\\ud83d\""`},
+		{Text, none, `"\ude00\ud83d"`,
+			`!expected a string that UTF-8 can say, found "\"\\ude00\\ud83d\""`},
 		{Text, none, `"\\ud83d"`, `\ud83d`},
 		{Text, none, "\"\xff\"", `!expected UTF-8, found "\"\xff\""`},
 		{Text, none, `null`, `!expected a string that UTF-8 can say, found "null"`},
-		{Text, none, ``, `!column 1: expected a value, found the end of the document; a line is a string in double quotes`},
-		{Text, none, `"a" "b"`, `!column 5: expected the end of the document, found '"'; a line is a string in double quotes`},
-		{Text, none, `"a`, `!column 3: expected a closing '"', found the end of the document; a line is a string in double quotes`},
+		{Text, none, ``,
+			`!column 1: expected a value, found the end of the document; a line is a string in double quotes`},
+		{Text, none, `"a" "b"`,
+			`!column 5: expected the end of the document, found '"'; a line is a string in double quotes`},
+		{Text, none, `"a`,
+			`!column 3: expected a closing '"', found the end of the document; a line is a string in double quotes`},
 		{Binary, none, `"A"`, `!expected base64, found "A"`},
 		{Binary, none, `[1]`, `!expected a string of base64, found "[1]"`},
 		{List, i1, `[ -128 , 127.0 ]`, "\x80\x7f"},
@@ -90,13 +100,16 @@ func TestElements(t *testing.T) {
 		{List, f4, `["x"]`, `!expected a number of type |f4, found "\"x\""`},
 		{List, f4, `"x"`, `!expected a list of numbers, found "\"x\""`},
 		{JSON, none, ` {"a": [NaN, 1.50]} `, `{"a":["NaN",1.50]}`},
-		{JSON, none, `{"a":1,"a":2}`, `!column 8: expected keys that occur once, found key "a" again; a line is a value of JSON`},
-		{JSON, none, strings.Repeat("[", 2000), `!column 1001: expected at most 1000 levels of nesting, found more; a line is a value of JSON`},
+		{JSON, none, `{"a":1,"a":2}`,
+			`!column 8: expected keys that occur once, found key "a" again; a line is a value of JSON`},
+		{JSON, none, strings.Repeat("[", 2000),
+			`!column 1001: expected at most 1000 levels of nesting, found more; a line is a value of JSON`},
 	} {
 		got, err := c.kind.AppendElement(nil, []byte(c.line), c.item)
 		want, refused := strings.CutPrefix(c.want, "!")
 		switch {
-		case refused && (!errors.Is(err, ErrLine) || err.Error() != "no element of this array: "+want):
+		case refused &&
+			(!errors.Is(err, ErrLine) || err.Error() != "no element of this array: "+want):
 			t.Errorf("%s %.50s: %v, want %s", c.kind, c.line, err, want)
 		case !refused && (err != nil || string(got) != want):
 			t.Errorf("%s %s: %q, %v, want %q", c.kind, c.line, got, err, want)
@@ -147,8 +160,10 @@ func TestFixed(t *testing.T) {
 // FuzzElement holds that any line is an element or an error, and that the line of an element says
 // the same.
 func FuzzElement(f *testing.F) {
-	types := []dtype.Type{{Kind: dtype.Bool, Size: 1}, {Kind: dtype.Int, Size: 4, Order: dtype.Big}, {Kind: dtype.Float, Size: 8}}
-	for _, s := range []string{`"a\u00e9\ud800"`, `"AAE="`, `[1,true,NaN,"Infinity",1e400]`, `{"a":[1,"b",{}]}`} {
+	types := []dtype.Type{{Kind: dtype.Bool, Size: 1}, {Kind: dtype.Int, Size: 4, Order: dtype.Big},
+		{Kind: dtype.Float, Size: 8}}
+	for _, s := range []string{`"a\u00e9\ud800"`, `"AAE="`, `[1,true,NaN,"Infinity",1e400]`,
+		`{"a":[1,"b",{}]}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
@@ -159,7 +174,8 @@ func FuzzElement(f *testing.F) {
 					continue
 				}
 				again := one(kind, item, b).AppendLine(nil, 0)
-				if back, err := kind.AppendElement(nil, again[:len(again)-1], item); err != nil || !bytes.Equal(back, b) && !strings.Contains(string(again), "NaN") {
+				if back, err := kind.AppendElement(nil, again[:len(again)-1], item); err != nil ||
+					!bytes.Equal(back, b) && !strings.Contains(string(again), "NaN") {
 					t.Errorf("%s %s: %q, then %q, %v", kind, line, b, back, err)
 				}
 			}
@@ -189,7 +205,8 @@ func FuzzLine(f *testing.F) {
 				err = json.Unmarshal(line, &bytes)
 				text = string(bytes)
 			}
-			if back, err := kind.AppendElement(nil, line[:len(line)-1], dtype.Type{}); err != nil || string(back) != s {
+			if back, err := kind.AppendElement(nil, line[:len(line)-1], dtype.Type{}); err != nil ||
+				string(back) != s {
 				t.Errorf("%s %s: %q, %v, want %q", kind, line, back, err, s)
 			}
 			if err != nil || text != s || int64(len(line)) != e.LineLen(0) {
