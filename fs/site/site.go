@@ -50,11 +50,11 @@ type Moment struct {
 // Now returns this moment.
 func (s *Paths) Now() Moment { return Moment{s, s.renames.Load()} }
 
-// HasMoved reports whether what was looked for at path since m may be elsewhere, or was for a while.
+// HasMoved reports whether what was looked for at path since m may be elsewhere, or was meanwhile.
 // where returns its path as the states know it. If this mount is just renaming it, HasMoved waits
-// until that is done: the states follow after the store has renamed it. That where returns the same
-// path is not enough, for it may have been renamed and renamed back. A rename of something else only
-// lets the caller look once more.
+// until that is done: the states follow after the store has renamed it. That where returns the
+// same path is not enough, for it may have been renamed and renamed back. A rename of something
+// else only lets the caller look once more.
 func (m Moment) HasMoved(where func() string, path string) bool {
 	m.paths.AwaitRename(path)
 	return where() != path || m.paths.renames.Load() != m.renames

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRenamedBack: what is renamed while it is looked for, and renamed back, is looked for again. It
-// counts as removed only where no rename came between.
+// TestRenamedBack: what is renamed while it is looked for, and renamed back, is looked for again.
+// It counts as removed only where no rename came between.
 func TestRenamedBack(t *testing.T) {
 	s := New(context.Background(), nil)
 	where := func() string { return "a" }
