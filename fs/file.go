@@ -47,10 +47,11 @@ func (h *handle) Read(
 	h.note(ctx, off, min(int64(len(dest)), h.size()-off))
 	req := f.request(ctx)
 	defer req.End()
+	was := h.arrival()
 	r, err := h.read(req, off, int64(len(dest)))
 	if err == nil && r.N < len(dest) && f.notes.Of(ctx).Paged {
-		r, err = h.readShort(req, r, off, int64(len(dest)))
-		if err == nil && r.N+pageSize <= len(dest) && h.isArriving() {
+		r, err = h.readShort(req, r, off, int64(len(dest)), was)
+		if err == nil && r.N < len(dest) && h.arrival().lasts {
 			r.Done()
 			err = fmt.Errorf("%w: the array is being rewritten, read it later", syscall.ESTALE)
 		}
@@ -134,22 +135,36 @@ func (h *handle) sizeOf(w *writing.Array) int64 {
 	return min(size, now)
 }
 
-// isArriving reports whether the file's array is being written by its .npy, of which not all has
-// come. The kernel would fill pages that have not come with zeros, and show them once the file has
-// grown.
-func (h *handle) isArriving() bool {
+// arrival is what the .npy of a file's array does to the file.
+type arrival struct {
+	times int  // it was written and became the array so many times
+	lasts bool // not all of it has come
+}
+
+// arrival returns the arrival of the file's array. While it lasts, the kernel would fill what has
+// not come of a page with zeros. A program that has taken the page by then sees them once the file
+// has grown.
+func (h *handle) arrival() arrival {
 	w := h.changing()
 	if w == nil || view.IsHeaded(h.node.view) {
-		return false
+		return arrival{}
 	}
-	return w.IsArriving()
+	return arrival{w.TimesMade(), w.IsArriving()}
 }
 
 // readShort answers a READ for the page cache that has found only r, less than the kernel asks for.
-// It reads again until the kernel has noted the size of the file.
+// It reads again if the rest of the file has come meanwhile, and until the kernel has noted the
+// size of the file. was is the arrival before r was read.
 func (h *handle) readShort(
-	req *wire.Request, r *view.Found, off, n int64,
+	req *wire.Request, r *view.Found, off, n int64, was arrival,
 ) (_ *view.Found, err error) {
+	for now := h.arrival(); now != was && !now.lasts; now = h.arrival() {
+		was = now
+		r.Done()
+		if r, err = h.read(req, off, n); err != nil {
+			return nil, err
+		}
+	}
 	end := time.Now().Add(wire.SizeWait)
 	for int64(r.N) < n && h.node.isOverrated(off+int64(r.N)) && time.Now().Before(end) {
 		r.Done()

@@ -15,8 +15,6 @@ const (
 	statusFile = "status.json"
 	// groupFile shows the metadata and attributes of its group.
 	groupFile = resolve.GroupFile
-	// pageSize is that of the kernel's page cache, or a part of it.
-	pageSize = 4096
 )
 
 // Options says how a hierarchy is shown.
