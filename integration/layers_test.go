@@ -80,6 +80,7 @@ var layers = map[string]int{
 	"zarrcore/live":                  7,
 	"zarrcore/vlenarray":             7,
 	"zarrcore":                       8,
+	"zarrcore/hierarchytest":         9,
 	"fs/errno":                       9,
 	"fs/netcdf":                      9,
 	"fs/rights":                      9,

@@ -9,7 +9,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
@@ -58,16 +58,8 @@ func (s *state) Join(o *state) { s.Named.Join(o.Named) }
 // filesToAdopt returns the files of a mount of a store without arrays.
 func filesToAdopt(t *testing.T) *Files {
 	t.Helper()
-	s := store.New(memstore.New(), "test")
-	root := []byte(`{"zarr_format": 3, "node_type": "group"}`)
-	if err := s.Put(t.Context(), "zarr.json", root); err != nil {
-		t.Fatal(err)
-	}
-	h, err := zarrcore.Open(t.Context(), s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
+	root := map[string]string{"zarr.json": hierarchytest.Group}
+	h, _ := hierarchytest.Open(t, memstore.New(), root)
 	var table pathstate.Table[state, *state]
 	named := pathstate.PartsOf(&table, func(s *state) *transient.Named { return &s.Named })
 	o := transient.Options{Scratch: t.TempDir(), Ended: func(identity.Key) {}}

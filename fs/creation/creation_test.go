@@ -8,16 +8,8 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
-)
-
-const (
-	groupDoc = `{"zarr_format": 3, "node_type": "group"}`
-	arrayDoc = `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16",
- "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
- "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
- "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`
 )
 
 // tooShort is a mount whose waiting files have other lengths than their arrays.
@@ -33,7 +25,7 @@ func TestDocumentBesideOtherBytes(t *testing.T) {
 	ctx := t.Context()
 	h := hierarchy(t)
 	all := New(Mount{Ctx: ctx, H: h, Files: tooShort{}})
-	err := all.ByDocument(ctx, "a", []byte(arrayDoc), program.Process{})
+	err := all.ByDocument(ctx, "a", []byte(hierarchytest.Array), program.Process{})
 	if !errors.Is(err, errTooShort) {
 		t.Errorf("%v, expected %v", err, errTooShort)
 	}
@@ -45,14 +37,7 @@ func TestDocumentBesideOtherBytes(t *testing.T) {
 // hierarchy returns one without arrays.
 func hierarchy(t *testing.T) *zarrcore.Hierarchy {
 	t.Helper()
-	s := store.New(memstore.New(), "test")
-	if err := s.Put(t.Context(), "zarr.json", []byte(groupDoc)); err != nil {
-		t.Fatal(err)
-	}
-	h, err := zarrcore.Open(t.Context(), s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
+	root := map[string]string{"zarr.json": hierarchytest.Group}
+	h, _ := hierarchytest.Open(t, memstore.New(), root)
 	return h
 }

@@ -1,6 +1,7 @@
 package inode
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -11,8 +12,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
@@ -30,20 +30,9 @@ func TestBlocksOfOneFile(t *testing.T) {
  "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`
 	const bytes = 1000 * 6 * 2
 	ctx := t.Context()
-	s := store.New(memstore.New(), "test")
-	for key, data := range map[string][]byte{
-		"zarr.json":   []byte(`{"zarr_format": 3, "node_type": "group"}`),
-		"a/zarr.json": []byte(doc), "a/c/0/0": make([]byte, bytes),
-	} {
-		if err := s.Put(ctx, key, data); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h, err := zarrcore.Open(ctx, s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
+	h, s := hierarchytest.Open(t, memstore.New(), map[string]string{
+		"zarr.json":   hierarchytest.Group,
+		"a/zarr.json": doc, "a/c/0/0": strings.Repeat("\x00", bytes)})
 	var states known.States
 	cache := stat.NewCache(ctx, h, s, new(errno.Log), states.Stat())
 	f := New(Mount{H: h, Store: s, Rights: rights.New(ctx, rights.Options{}, s), Stat: cache,

@@ -18,8 +18,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/site"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
@@ -82,16 +81,8 @@ func TestNewArray(t *testing.T) {
 func filesOf(t *testing.T) *Files {
 	t.Helper()
 	ctx := t.Context()
-	s := store.New(memstore.New(), "test")
-	err := s.Put(ctx, "zarr.json", []byte(`{"zarr_format": 3, "node_type": "group"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := zarrcore.Open(ctx, s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
+	root := map[string]string{"zarr.json": hierarchytest.Group}
+	h, _ := hierarchytest.Open(t, memstore.New(), root)
 	states := new(known.States)
 	m := Mount{Ctx: ctx, H: h, Sites: site.New(ctx, h), Traces: alias.NewTraces(states.Traces()),
 		Documents: document.New(document.Mount{H: h}, states.Texts()),

@@ -3,8 +3,6 @@ package links
 import (
 	"errors"
 	iofs "io/fs"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/fs/alias"
@@ -22,16 +20,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
-)
-
-const (
-	groupDoc = `{"zarr_format": 3, "node_type": "group"}`
-	arrayDoc = `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16",
- "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
- "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
- "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`
 )
 
 var npyView, rawView = view.Headed(), view.Plain()
@@ -109,15 +99,10 @@ func must(t *testing.T, err error) {
 func linksOf(t *testing.T) *Links {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "zarr.json"), []byte(groupDoc), 0o666))
-	must(t, os.Mkdir(filepath.Join(dir, "a"), 0o777))
-	must(t, os.WriteFile(filepath.Join(dir, "a", "zarr.json"), []byte(arrayDoc), 0o666))
 	d, err := dirstore.Open(dir, nil)
 	must(t, err)
-	s := store.New(d, "test")
-	h, err := zarrcore.Open(ctx, s, nil)
-	must(t, err)
-	t.Cleanup(func() { h.Close() })
+	h, s := hierarchytest.Open(t, d, map[string]string{
+		"zarr.json": hierarchytest.Group, "a/zarr.json": hierarchytest.Array})
 	states, sites := new(known.States), site.New(ctx, h)
 	m := Mount{Ctx: ctx, H: h, Sites: sites, Traces: alias.NewTraces(states.Traces()),
 		Unlinked: alias.NewUnlinked(states.Unlinked(), sites.Identity),

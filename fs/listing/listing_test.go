@@ -15,17 +15,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
-)
-
-const (
-	groupDoc = `{"zarr_format": 3, "node_type": "group"}`
-	arrayDoc = `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16",
- "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
- "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
- "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`
 )
 
 // TestEntries lists an array beside a group that has the name of its .npy, and a file that the
@@ -101,18 +92,11 @@ func rest(t *testing.T, l *Listing) (names []string) {
 func mountOf(t *testing.T) *Mount {
 	t.Helper()
 	ctx := t.Context()
-	s := store.New(memstore.New(), "test")
-	for key, text := range map[string]string{
-		"zarr.json": groupDoc, "a/zarr.json": arrayDoc, "a.npy/zarr.json": groupDoc} {
-		if err := s.Put(ctx, key, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h, err := zarrcore.Open(ctx, s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
+	h, s := hierarchytest.Open(t, memstore.New(), map[string]string{
+		"zarr.json":       hierarchytest.Group,
+		"a/zarr.json":     hierarchytest.Array,
+		"a.npy/zarr.json": hierarchytest.Group,
+	})
 	states := new(known.States)
 	m := &Mount{Ctx: ctx, H: h, Errors: new(errno.Log),
 		Unlinked: alias.NewUnlinked(states.Unlinked(), func(string) string { return "" })}

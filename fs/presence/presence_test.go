@@ -15,17 +15,9 @@ import (
 	"github.com/zarrfs/zarrfs/fs/texts"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/writing"
-	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
-)
-
-const (
-	groupDoc = `{"zarr_format": 3, "node_type": "group"}`
-	arrayDoc = `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16",
- "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
- "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
- "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`
 )
 
 var rawView = view.Named("raw").(view.ArrayView)
@@ -34,7 +26,8 @@ var rawView = view.Named("raw").(view.ArrayView)
 // program writes to the removed array belongs to no array.
 func TestVacate(t *testing.T) {
 	ctx := t.Context()
-	p, s := pathsOf(t, map[string]string{"zarr.json": groupDoc, "a/zarr.json": arrayDoc})
+	p, s := pathsOf(t, map[string]string{
+		"zarr.json": hierarchytest.Group, "a/zarr.json": hierarchytest.Array})
 	w := write(t, p, "a")
 	if err := p.Vacate(ctx, "a"); err != nil || w.IsEnded() {
 		t.Errorf("an array that is there: %v, ended is %v", err, w.IsEnded())
@@ -51,7 +44,8 @@ func TestVacate(t *testing.T) {
 // written to the array that was there. Nothing moves if the array there must stay.
 func TestMove(t *testing.T) {
 	p, _ := pathsOf(t, map[string]string{
-		"zarr.json": groupDoc, "a/zarr.json": arrayDoc, "b/zarr.json": arrayDoc})
+		"zarr.json":   hierarchytest.Group,
+		"a/zarr.json": hierarchytest.Array, "b/zarr.json": hierarchytest.Array})
 	a, b := write(t, p, "a"), write(t, p, "b")
 	err := p.Move("a", "b", false, identity.Of("a", "npy"))
 	if !errors.Is(err, iofs.ErrExist) || a.Path() != "a" || b.IsEnded() {
@@ -80,17 +74,7 @@ func write(t *testing.T, p *Paths, path string) *writing.Array {
 // pathsOf returns the paths of a mount of a store with these objects.
 func pathsOf(t *testing.T, objects map[string]string) (*Paths, *store.Store) {
 	t.Helper()
-	s := store.New(memstore.New(), "test")
-	for key, text := range objects {
-		if err := s.Put(t.Context(), key, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h, err := zarrcore.Open(t.Context(), s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
+	h, s := hierarchytest.Open(t, memstore.New(), objects)
 	m := Mount{Ctx: t.Context(), H: h, States: new(known.States), Nodes: new(nodes.Table),
 		Sites: site.New(t.Context(), h)}
 	cache := stat.NewCache(t.Context(), h, s, new(errno.Log), m.States.Stat())

@@ -12,17 +12,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
-)
-
-const (
-	groupDoc = `{"zarr_format": 3, "node_type": "group"}`
-	arrayDoc = `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16",
- "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
- "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
- "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`
 )
 
 var by = program.Process{PID: 1}
@@ -91,16 +82,11 @@ func put(t *testing.T, a *Arrays, key, text string) {
 func arraysOf(t *testing.T) *Arrays {
 	t.Helper()
 	ctx, states := t.Context(), new(known.States)
-	a := New(Mount{Ctx: ctx, Store: store.New(memstore.New(), "test"), States: states,
-		Nodes: new(nodes.Table), Traces: alias.NewTraces(states.Traces())})
-	put(t, a, "zarr.json", groupDoc)
-	put(t, a, "new/zarr.json", arrayDoc)
-	put(t, a, "old/zarr.json", strings.Replace(arrayDoc, `{`, `{"attributes": {"units": "K"}, `, 1))
-	var err error
-	if a.H, err = zarrcore.Open(ctx, a.Store, nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.H.Close() })
-	a.Stat = stat.NewCache(ctx, a.H, a.Store, new(errno.Log), states.Stat())
-	return a
+	withUnits := strings.Replace(hierarchytest.Array, `{`, `{"attributes": {"units": "K"}, `, 1)
+	h, s := hierarchytest.Open(t, memstore.New(), map[string]string{
+		"zarr.json":     hierarchytest.Group,
+		"new/zarr.json": hierarchytest.Array, "old/zarr.json": withUnits})
+	return New(Mount{Ctx: ctx, H: h, Store: s, States: states, Nodes: new(nodes.Table),
+		Traces: alias.NewTraces(states.Traces()),
+		Stat:   stat.NewCache(ctx, h, s, new(errno.Log), states.Stat())})
 }

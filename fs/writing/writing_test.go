@@ -18,17 +18,9 @@ import (
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
-)
-
-const (
-	groupDoc = `{"zarr_format": 3, "node_type": "group"}`
-	arrayDoc = `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16",
- "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
- "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
- "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`
 )
 
 // atA returns the path of the array that the tests write to.
@@ -194,12 +186,9 @@ func (p *parts) IsEmpty() bool { return false }
 func arrayToWrite(t *testing.T, inject during) (*Arrays, *zarrcore.Array) {
 	t.Helper()
 	ctx := t.Context()
-	s := store.New(storetest.Faulty(memstore.New(), inject), "test")
-	must(t, s.Put(ctx, "zarr.json", []byte(groupDoc)))
-	h, err := zarrcore.Open(ctx, s, nil)
-	must(t, err)
-	t.Cleanup(func() { h.Close() })
-	must(t, h.CreateFromDocument(ctx, "a", []byte(arrayDoc)))
+	h, s := hierarchytest.Open(t, storetest.Faulty(memstore.New(), inject),
+		map[string]string{"zarr.json": hierarchytest.Group})
+	must(t, h.CreateFromDocument(ctx, "a", []byte(hierarchytest.Array)))
 	states, log := &pathstate.Table[parts, *parts]{}, slog.New(slog.DiscardHandler)
 	cache := stat.NewCache(ctx, h, s, &errno.Log{To: log}, stat.States{
 		Nodes: pathstate.PartsOf(states, func(p *parts) *pathstate.Bound[stat.NodePart] {
