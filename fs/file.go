@@ -47,15 +47,11 @@ func (h *handle) Read(
 	h.note(ctx, off, min(int64(len(dest)), h.size()-off))
 	req := f.request(ctx)
 	defer req.End()
-	was := h.arrival()
-	r, err := h.read(req, off, int64(len(dest)))
-	if err == nil && r.N < len(dest) && f.notes.Of(ctx).Paged {
-		r, err = h.readShort(req, r, off, int64(len(dest)), was)
-		if err == nil && r.N < len(dest) && h.arrival().lasts {
-			r.Done()
-			err = fmt.Errorf("%w: the array is being rewritten, read it later", syscall.ESTALE)
-		}
+	read := h.read
+	if f.notes.Of(ctx).Paged {
+		read = h.readPages
 	}
+	r, err := read(req, off, int64(len(dest)))
 	if err == nil {
 		if err = h.refuses(ctx); err != nil {
 			r.Done()
@@ -150,6 +146,20 @@ func (h *handle) arrival() arrival {
 		return arrival{}
 	}
 	return arrival{w.TimesMade(), w.IsArriving()}
+}
+
+// readPages is read for the page cache.
+func (h *handle) readPages(req *wire.Request, off, n int64) (*view.Found, error) {
+	was := h.arrival()
+	r, err := h.read(req, off, n)
+	if err == nil && int64(r.N) < n {
+		r, err = h.readShort(req, r, off, n, was)
+	}
+	if err == nil && int64(r.N) < n && h.arrival().lasts {
+		r.Done()
+		return nil, fmt.Errorf("%w: the array is being rewritten, read it later", syscall.ESTALE)
+	}
+	return r, err
 }
 
 // readShort answers a READ for the page cache that has found only r, less than the kernel asks for.
