@@ -240,7 +240,7 @@ func (n opening) openAnew(cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if !ok {
 		h, flags, errno := n.openDocument()
 		if d, ok := h.(*documentHandle); ok && errno == 0 {
-			d.anew = d.awaited == nil
+			d.created = d.awaited == nil
 			errno = n.fs.Answer("create", n.path(), d.doc.Text.SetSize(0))
 		}
 		return h, flags, errno

@@ -24,7 +24,7 @@ type documentHandle struct {
 	doc            *document.File
 
 	awaited *transient.File // stands for a new array; nil: it was there
-	anew    bool            // the file was created, where the array was there
+	created bool            // the file was created, though the array was there
 }
 
 // origin returns what there was when the handle was opened.
@@ -32,7 +32,7 @@ func (h *documentHandle) origin() document.Origin {
 	switch {
 	case h.awaited != nil:
 		return document.Missing
-	case h.anew:
+	case h.created:
 		return document.Anew
 	}
 	return document.Opened

@@ -29,8 +29,8 @@ var (
 // ghostTime is when a ghost was changed: before all files, so that `mv -u` replaces it.
 var ghostTime = time.Unix(0, 0)
 
-// ghost finds a name that is left of a renamed array for the caller, nil if there is none.
-// The kernel keeps nothing about it.
+// ghost returns the inode of a name that is left of a renamed array for the caller, or nil if no
+// name is left. The kernel keeps nothing about it.
 func (g lookup) ghost(dir, name string) *gofuse.Inode {
 	path, v, ok := g.fs.names.Former(dir, name)
 	if !ok {

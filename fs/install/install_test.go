@@ -39,7 +39,7 @@ func TestNewArray(t *testing.T) {
 		name string
 		as   view.View
 		text []byte
-		want string // the bytes of the array; "": there is none
+		want string // the bytes of the array; "": no array
 	}{
 		{"all", view.Headed(), npyFile(6), "abcdef"},
 		{"half a row", view.Headed(), npyFile(4), ""},

@@ -35,7 +35,7 @@ func (n *Node) Number() uint64 { return n.StableAttr().Ino }
 // innermost.
 type Table struct{ identity.Table[*Node] }
 
-// Inode returns the inode of the file or folder key. If there is none yet, create makes it.
+// Inode returns the inode of the file or folder key. One that is not known yet is made by create.
 func (t *Table) Inode(key identity.Key, create func(gofuse.StableAttr) *Node) *gofuse.Inode {
 	n := t.Node(key, func(id identity.Identity) *Node { return create(stableAttr(id)) })
 	return n.EmbeddedInode()

@@ -53,9 +53,9 @@ func (r *renaming) transientLink(x *transient.File) error {
 	return nil
 }
 
-// linkToReplace returns the link whose place the renamed file takes, nil if there is none. moved is
-// the array that is renamed; "": it is a file that becomes one. An array never replaces a link to
-// itself.
+// linkToReplace returns the link whose place the renamed file takes, or nil if it takes no link's
+// place. moved is the array that is renamed; "": it is a file that becomes an array. An array never
+// replaces a link to itself.
 func (r *renaming) linkToReplace(moved string) *zarrcore.Node {
 	n, err := r.H.Node(r.Ctx, r.path)
 	if err != nil || !r.isView || !r.Links.IsReplaceable(n, r.view, r.Replace) {
