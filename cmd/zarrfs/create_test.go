@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestCreate creates a store, groups on the way, and an array, and looks at them.
@@ -44,6 +46,27 @@ func TestCreate(t *testing.T) {
 		if left, err := filepath.Glob(filepath.Join(store, ".zarrfs*")); err != nil ||
 			len(left) > 0 {
 			t.Errorf("%v is left in the store, %v", left, err)
+		}
+	}
+}
+
+// TestIsEmpty: only a folder that can be read and has no name in it is empty.
+func TestIsEmpty(t *testing.T) {
+	empty, full := t.TempDir(), t.TempDir()
+	file := filepath.Join(full, "zarr.json")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	pipe := filepath.Join(full, "pipe")
+	if err := unix.Mkfifo(pipe, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]bool{
+		empty: true, full: false, file: false, pipe: false,
+		filepath.Join(empty, "missing"): false, "": false,
+	} {
+		if got := isEmpty(folder); got != want {
+			t.Errorf("isEmpty(%q) = %v, want %v", folder, got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	iofs "io/fs"
 	"os"
 	"path/filepath"
@@ -379,13 +380,16 @@ func makeFolder(folder string) error {
 	return nil
 }
 
-// isEmpty reports whether a local folder holds nothing; "" is not one.
+// isEmpty reports whether a local folder holds nothing; "" is not a folder. It reads one name: the
+// folder may be an array of a million chunks.
 func isEmpty(folder string) bool {
-	if folder == "" {
+	f, err := os.OpenFile(folder, unix.O_DIRECTORY, 0)
+	if err != nil {
 		return false
 	}
-	entries, err := os.ReadDir(folder)
-	return err == nil && len(entries) == 0
+	defer f.Close()
+	_, err = f.Readdirnames(1)
+	return err == io.EOF
 }
 
 // parseShape reads lengths separated by commas, with or without brackets.
