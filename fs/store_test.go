@@ -1,7 +1,6 @@
 package fs
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"testing"
@@ -10,7 +9,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
@@ -80,17 +79,7 @@ func bytesOfA() (b []byte) {
 // testFilesystem returns the file system of a store in memory, not mounted.
 func testFilesystem(t testing.TB, objects objects) *filesystem {
 	t.Helper()
-	s := store.New(memstore.New(), "test")
-	for key, data := range objects {
-		if err := s.Put(context.Background(), key, []byte(data)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h, err := zarrcore.Open(context.Background(), s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
+	h, s := hierarchytest.Open(t, memstore.New(), objects)
 	return newFilesystem(h, "", &Options{Name: "test", Store: s})
 }
 
@@ -116,15 +105,8 @@ func atA() string { return "a" }
 func arrayToWrite(t *testing.T, inject during) (*filesystem, *zarrcore.Array) {
 	t.Helper()
 	ctx := t.Context()
-	s := store.New(storetest.Faulty(memstore.New(), inject), "test")
-	if err := s.Put(ctx, "zarr.json", []byte(groupDoc)); err != nil {
-		t.Fatal(err)
-	}
-	h, err := zarrcore.Open(ctx, s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
+	h, _ := hierarchytest.Open(t, storetest.Faulty(memstore.New(), inject),
+		objects{"zarr.json": groupDoc})
 	if err := h.CreateFromDocument(ctx, "a", []byte(fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3", bytesCodec))); err != nil {
 		t.Fatal(err)
 	}

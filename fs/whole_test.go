@@ -11,8 +11,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/texts"
-	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
@@ -112,23 +111,14 @@ func TestLinesOnFullDisk(t *testing.T) {
 func fullFilesystem(t *testing.T) (f *filesystem, full *atomic.Bool) {
 	t.Helper()
 	full = new(atomic.Bool)
-	s := store.New(storetest.Faulty(memstore.New(),
+	d := storetest.Faulty(memstore.New(),
 		storetest.InjectorFunc(func(op storetest.Op) (fault storetest.Fault) {
 			if op.Kind == storetest.OpStage && full.Load() {
 				fault.Err = syscall.ENOSPC
 			}
 			return fault
-		})), "test")
-	for key, data := range stringObjects() {
-		if err := s.Put(t.Context(), key, []byte(data)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h, err := zarrcore.Open(t.Context(), s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
+		}))
+	h, s := hierarchytest.Open(t, d, stringObjects())
 	return newFilesystem(h, "",
 		&Options{Name: "test", Store: s, Scratch: Scratch{Dir: t.TempDir()}}), full
 }

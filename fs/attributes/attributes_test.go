@@ -10,8 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/known"
 	"github.com/zarrfs/zarrfs/fs/nodes"
-	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
@@ -19,16 +18,8 @@ import (
 // files is told why once. The reason for another attribute is kept for the file.
 func TestForeign(t *testing.T) {
 	ctx := t.Context()
-	s := store.New(memstore.New(), "test")
-	if err := s.Put(ctx, "zarr.json",
-		[]byte(`{"zarr_format": 3, "node_type": "group"}`)); err != nil {
-		t.Fatal(err)
-	}
-	h, err := zarrcore.Open(ctx, s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
+	root := map[string]string{"zarr.json": hierarchytest.Group}
+	h, _ := hierarchytest.Open(t, memstore.New(), root)
 	var states known.States
 	answers := &errno.Answers{Failures: errno.NewFailures(states.Failures()),
 		Unsaved: func(string) error { return nil }}

@@ -19,7 +19,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
@@ -68,26 +68,16 @@ const bigSize = 3 << 19
 // corrupt.
 func bigArrays(t *testing.T) *zarrcore.Hierarchy {
 	t.Helper()
-	s := store.New(memstore.New(), "test")
-	put := func(key, data string) {
-		if err := s.Put(t.Context(), key, []byte(data)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
+	objects := map[string]string{"zarr.json": hierarchytest.Group}
 	for i := range 4 {
-		put(fmt.Sprintf("a%d/zarr.json", i), `{"zarr_format": 3, "node_type": "array", "shape": [3, 524288], "data_type": "uint8",
+		objects[fmt.Sprintf("a%d/zarr.json", i)] = `{"zarr_format": 3, "node_type": "array", "shape": [3, 524288], "data_type": "uint8",
 			"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 524288]}},
-			"chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]}`)
-		put(fmt.Sprintf("a%d/c/0/0", i), strings.Repeat("x", 1<<20))
-		put(fmt.Sprintf("a%d/c/1/0", i), strings.Repeat("x", 1<<20))
+			"chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]}`
+		objects[fmt.Sprintf("a%d/c/0/0", i)] = strings.Repeat("x", 1<<20)
+		objects[fmt.Sprintf("a%d/c/1/0", i)] = strings.Repeat("x", 1<<20)
 	}
-	put("a2/c/1/0", "corrupt")
-	h, err := zarrcore.Open(t.Context(), s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
+	objects["a2/c/1/0"] = "corrupt"
+	h, _ := hierarchytest.Open(t, memstore.New(), objects)
 	return h
 }
 

@@ -8,8 +8,7 @@ import (
 	"testing"
 
 	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
@@ -29,22 +28,15 @@ func newResolver(t *testing.T) *Resolver {
 			"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
 			"chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]}`
 	)
-	s := store.New(memstore.New(), "test")
+	objects := map[string]string{}
 	for path, doc := range map[string]string{
 		"": group, "ocean": group, "a": array, "gone": array, "ocean/salt": array,
 		"line\nbreak": array, "100%": group, "clash": group, "clash/x": array, "clash/x.npy": group,
 		"clash/zarr": array, "clash/.zarrfs": group,
 	} {
-		if err := s.Put(t.Context(), strings.TrimPrefix(path+"/zarr.json", "/"),
-			[]byte(doc)); err != nil {
-			t.Fatal(err)
-		}
+		objects[strings.TrimPrefix(path+"/zarr.json", "/")] = doc
 	}
-	h, err := zarrcore.Open(t.Context(), s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
+	h, _ := hierarchytest.Open(t, memstore.New(), objects)
 	return New(t.Context(), h, Options{Name: "test"}, h, gone{"gone raw": true})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
@@ -48,29 +49,20 @@ type fixture struct {
 func newFixture(t *testing.T, chunks int) *fixture {
 	t.Helper()
 	f := &fixture{states: new(pathstate.Table[bothParts, *bothParts])}
-	s := store.New(memstore.New(), "test")
-	put := func(key, data string) {
-		if err := s.Put(t.Context(), key, []byte(data)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(".zgroup", `{"zarr_format": 2}`)
 	doc := fmt.Sprintf(`{"zarr_format": 2, "shape": [%d], "chunks": [1], "dtype": "|u1", "fill_value": 0,
 		"order": "C", "compressor": null, "filters": null}`, chunks)
-	put("a/.zarray", doc)
+	objects := map[string]string{".zgroup": `{"zarr_format": 2}`, "a/.zarray": doc}
 	for i := range chunks {
-		put(fmt.Sprintf("a/%d", i), "1")
+		objects[fmt.Sprintf("a/%d", i)] = "1"
 	}
 	f.bytes = int64(len(doc) + chunks)
+	h, s := hierarchytest.Open(t, memstore.New(), objects)
+	f.h = h
 	var err error
-	if f.h, err = zarrcore.Open(t.Context(), s, nil); err != nil {
+	if f.a, err = h.Node(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.h.Close() })
-	if f.a, err = f.h.Node(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
-	f.Cache = NewCache(t.Context(), f.h, s, &errno.Log{To: slog.New(slog.DiscardHandler)}, States{
+	f.Cache = NewCache(t.Context(), h, s, &errno.Log{To: slog.New(slog.DiscardHandler)}, States{
 		Nodes: pathstate.PartsOf(f.states, (*bothParts).nodeOf),
 		Taken: pathstate.PartsOf(f.states, (*bothParts).takenOf)})
 	return f

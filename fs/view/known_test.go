@@ -3,8 +3,7 @@ package view
 import (
 	"testing"
 
-	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
@@ -18,22 +17,16 @@ func TestKnownByItsGroup(t *testing.T) {
 		return `{"zarr_format": 3, "node_type": "group", "attributes": {"ome": {"multiscales": [{
 			"axes": [{"name": "` + axis + `"}], "datasets": [{"path": "0"}]}]}}}`
 	}
-	s := store.New(memstore.New(), "test")
+	objects := map[string]string{}
 	for dir, axis := range map[string]string{"": "root", "g/": "plain", ".g/": "dot",
 		"g/.h/": "deep",
 		"g/h/":  "other", "..g/": "dots"} {
 		for key, document := range map[string]string{"zarr.json": group(axis),
 			"0/zarr.json": array} {
-			if err := s.Put(t.Context(), dir+key, []byte(document)); err != nil {
-				t.Fatal(err)
-			}
+			objects[dir+key] = document
 		}
 	}
-	h, err := zarrcore.Open(t.Context(), s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
+	h, _ := hierarchytest.Open(t, memstore.New(), objects)
 	for path, want := range map[string]string{"0": "root", "g/0": "plain", ".g/0": "dot",
 		"g/.h/0": "deep", "g/h/0": "other", "..g/0": "dots"} {
 		a, err := h.OpenArray(t.Context(), path)

@@ -21,7 +21,7 @@ const (
 // Open puts objects, by key, into the store of a driver, and opens it. It is closed when the test
 // ends.
 func Open(
-	t *testing.T, d store.Driver, objects map[string]string,
+	t testing.TB, d store.Driver, objects map[string]string,
 ) (*zarrcore.Hierarchy, *store.Store) {
 	t.Helper()
 	s := store.New(d, "test")

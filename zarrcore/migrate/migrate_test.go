@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/migrate"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
@@ -38,17 +39,7 @@ var wantV2 = map[string]string{"a": "ab.de.", "g/b": "abcdef", "g/f": "ab.de."}
 func open(t *testing.T, objects map[string]string) (*limited, *store.Store, *zarrcore.Hierarchy) {
 	t.Helper()
 	d := &limited{Driver: memstore.New(), left: 1 << 30}
-	st := store.New(d, "test")
-	for key, data := range objects {
-		if err := st.Put(t.Context(), key, []byte(data)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h, err := zarrcore.Open(t.Context(), st, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
+	h, st := hierarchytest.Open(t, d, objects)
 	return d, st, h
 }
 
