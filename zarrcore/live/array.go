@@ -148,7 +148,7 @@ func (h *Arrays) succeed(
 	d.pair.Lock() // nobody writes to it
 	defer d.pair.Unlock()
 	joined, again := false, false
-	if !d.isOtherThan(a.draft) {
+	if !d.isOtherThan(a.draft.place) {
 		joined, again = d.joinEarly(n, known)
 	}
 	switch {
@@ -193,7 +193,7 @@ func (a *Array) next(gen *generation.Array) *Array {
 // carries reports whether b, found in the store, has the same data in the same places as a. Then
 // what is written to a, or cached of it, holds for b.
 func (a *Array) carries(b *Array) bool {
-	return !a.draft.isOtherThan(b.draft) && a.gen.Matches(b.gen.Meta, a.draft.rows.Load())
+	return !a.draft.isOtherThan(b.draft.place) && a.gen.Matches(b.gen.Meta, a.draft.rows.Load())
 }
 
 // changed notes that this process has changed objects.

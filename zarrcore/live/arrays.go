@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -19,10 +18,9 @@ import (
 type Arrays struct {
 	of Options
 
-	unsaved            // the drafts with something to store
-	open     table     // in their current generations
-	renames  renameLog // that have been done
-	underway atomic.Pointer[renaming]
+	unsaved           // the drafts with something to store
+	open    table     // in their current generations
+	renames renameLog // that have been done
 }
 
 // Options say where arrays are stored, and what they share.

@@ -40,7 +40,7 @@
 //
 // # Lock order
 //
-// draft.flushing, draft.away, draft.reshaping, draft.pair, draft.mu, table.mu, scan.Watch.mu; then
+// draft.flushing, place.away, draft.reshaping, draft.pair, draft.mu, table.mu, scan.Watch.mu; then
 // the locks of dirty, band and chunk. From draft.pair on none is held while reading from the store,
 // writing to it, decoding or encoding. Of the two drafts of a Fortran array the reversed one is
 // locked last. See docs/LOCKS.md.

@@ -19,9 +19,8 @@ import (
 // dirty chunks, and the length of axis 0. All generations that our own changes
 // make of an array share it; how it gets into the store is in flush.go.
 type draft struct {
-	h     *Arrays
-	path  string
-	where string // the identity of the directory in which the array was found; "" if not known
+	h      *Arrays
+	*place // that of both orders
 	succession
 	orders
 	handles
@@ -45,7 +44,7 @@ const drainFrom = 8 << 20
 
 // newDraft returns the draft of an array that was just opened.
 func (h *Arrays) newDraft(a *Array, where string) *draft {
-	d := &draft{h: h, path: a.gen.Path, where: where}
+	d := &draft{h: h, place: &place{path: a.gen.Path, where: where, renames: &h.renames}}
 	d.pair = new(sync.Mutex)
 	d.state.init(h.of.Dirty.NewSet(), a.gen.Rows())
 	d.live.Store(a)
@@ -178,7 +177,7 @@ func (d *draft) writeAfter(ctx context.Context, p []byte, off int64, must bool) 
 	if next := d.arrived(ctx); next != d {
 		return next.write(ctx, p, off, must)
 	}
-	if path := d.moved.Load(); path != nil {
+	if path := d.moved.Load(); path != nil { // and it cannot be opened there
 		return 0, d.fail("write", fmt.Errorf("%w: it was moved to %q, and is not there", store.ErrConflict, *path))
 	}
 	return len(p), nil

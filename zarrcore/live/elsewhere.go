@@ -40,14 +40,10 @@ func (h *Arrays) whereIs(ctx context.Context, path string) string {
 	return identity
 }
 
-// isOtherThan reports whether two drafts are certain to be of arrays in different directories: then
-// one of them has, or had, the name of the other.
-func (d *draft) isOtherThan(other *draft) bool { return store.AreDifferent(d.where, other.where) }
-
 // IsOtherThan reports whether the two are certain to be different arrays: another program has given
 // the name of one of them to the other.
 func (a *handle) IsOtherThan(b *Array) bool {
-	return a.draft.newest().isOtherThan(b.draft.newest())
+	return a.draft.newest().isOtherThan(b.draft.newest().place)
 }
 
 // gather lets what is known of the array at path under former names go on there, before it is
@@ -103,7 +99,7 @@ func (h *Arrays) elsewhere(where, path string) (all []*draft) {
 		}
 	}
 	return slices.DeleteFunc(all, func(d *draft) bool {
-		return d.path == path && d.moved.Load() == nil
+		return d.path == path && !d.isMoved()
 	})
 }
 
@@ -154,9 +150,7 @@ func (d *draft) storeAt(ctx context.Context, path string) (left bool, err error)
 			return false, d.fail("store", err)
 		}
 	}
-	for _, way := range d.both() { // only now: those that use it look for it there
-		way.movedTo(path, &d.h.renames)
-	}
+	d.movedTo(path) // only now: those that use it look for it there
 	d.h.open.leave(d)
 	d.abandon()
 	return false, nil

@@ -40,13 +40,12 @@ func (h *Arrays) Move(ctx context.Context, m Move, rename func(old *Array) error
 	}
 	for _, a := range v.open {
 		defer a.draft.leave()()
-		a.draft.setReplaced(m.Replaces)
+		a.draft.replaced.Store(m.Replaces)
 	}
-	h.underway.Store(&renaming{m.From, m.To})
-	defer h.underway.Store(nil)
+	defer h.renames.begin(m.From, m.To)()
 	if err := v.note(func() error { return rename(old) }); err != nil {
 		for _, a := range v.open {
-			a.draft.setReplaced(false)
+			a.draft.replaced.Store(false)
 		}
 		return err
 	}
@@ -123,9 +122,7 @@ func (v *move) followLate(ctx context.Context, late []*Array) {
 		v.of.Log.Error("not stored while it was renamed, will be tried again",
 			"array", a.gen.Path, "to", path, "err", err)
 		v.Arrays.open.leave(a.draft)
-		for _, way := range a.draft.both() {
-			way.movedTo(path, &v.renames)
-		}
+		a.draft.movedTo(path)
 	}
 }
 
@@ -174,12 +171,12 @@ func (v *move) pauseOriginal(ctx context.Context) (old *Array, err error) {
 		return nil, ErrOutdated
 	}
 	arrived := d.leave()
-	d.setReplaced(true)
+	d.replaced.Store(true)
 	v.resumes = append(v.resumes, func() {
 		if d.isRemoved() {
 			d.goOnAt(ctx, v.To)
 		} else {
-			d.setReplaced(false)
+			d.replaced.Store(false)
 		}
 		arrived()
 	})

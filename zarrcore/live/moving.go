@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/zarrfs/zarrfs/zarrcore/object"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // This file lets arrays that are open follow what becomes of them in the store: renames, removals,
@@ -86,46 +85,13 @@ func (h *Arrays) PauseAt(path string) (a *Array, resume func()) {
 	return a, a.draft.pause()
 }
 
-// A renaming is a rename in the store that is being done.
-type renaming struct{ from, to string }
-
-// follow returns what becomes of a path, if it is renamed.
-func (r *renaming) follow(path string) (string, bool) {
-	if r == nil {
-		return "", false
-	}
-	return store.Moved(path, r.from, r.to)
-}
-
-// leave makes readers that do not find an object wait, until the array is at its new path.
-func (d *draft) leave() (arrived func()) {
-	var ends []func()
-	for _, d := range d.both() {
-		ends = append(ends, d.away.Stop(""))
-	}
-	return func() {
-		for _, end := range ends {
-			end()
-		}
-	}
-}
-
 // goOnAt lets programs that have the array open, which is there no more, go on with the one at path.
 func (d *draft) goOnAt(ctx context.Context, path string) {
-	for _, way := range d.both() {
-		way.movedTo(path, &d.h.renames)
-	}
+	d.movedTo(path)
 	if d.inUse() { // it may be moved again before anything is done with it
 		if a, err := d.h.openHere(ctx, path); err == nil {
 			d.bequeath(a)
 		}
-	}
-}
-
-// setReplaced notes whether what is found at the array's path may be another array's.
-func (d *draft) setReplaced(replaced bool) {
-	for _, way := range d.both() {
-		way.replaced.Store(replaced)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // precede notes that another program has changed the array's length: to a's. Open handles keep its
 // shape until a program writes; see unite.
 func (d *draft) precede(a *Array) {
-	if d.isOtherThan(a.draft) || !d.live.Load().gen.Meta.SameLayout(a.gen.Meta) {
+	if d.isOtherThan(a.draft.place) || !d.live.Load().gen.Meta.SameLayout(a.gen.Meta) {
 		return
 	}
 	if !d.inUse() {

@@ -144,17 +144,15 @@ func (r *reading) CutIn(chunk int64) int64 {
 func (r *reading) Epoch() uint64 { return r.checked() }
 
 func (r *reading) Stay(ctx context.Context, isMissing bool) error {
-	d := r.draft
-	if !isMissing && !d.replaced.Load() { // otherwise it may be another array's
+	p := r.draft.place
+	if !isMissing && !p.replaced.Load() { // otherwise it may be another array's
 		return nil
 	}
-	if err := d.away.Wait(ctx, ""); err != nil {
-		return err
-	}
-	if d.moved.Load() != nil {
+	hasLeft, err := p.hasLeft(ctx)
+	if hasLeft {
 		return pieces.ErrMoved
 	}
-	return nil
+	return err
 }
 
 // sequential records a request and reports whether it belongs to a sequence

@@ -2,6 +2,7 @@ package live
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -16,6 +17,26 @@ type renameLog struct {
 	mu   sync.Mutex
 	last []renaming // a removal is one to ""
 	all  int        // how many there were
+
+	underway atomic.Pointer[renaming] // that this process is just doing; nil: none
+}
+
+// A renaming is a rename in the store.
+type renaming struct{ from, to string }
+
+// begin notes that a rename is about to be done in the store, until the caller calls end.
+func (l *renameLog) begin(from, to string) (end func()) {
+	l.underway.Store(&renaming{from, to})
+	return func() { l.underway.Store(nil) }
+}
+
+// follow returns what becomes of a path by the rename that is just being done, if it is renamed.
+func (l *renameLog) follow(path string) (string, bool) {
+	r := l.underway.Load()
+	if r == nil {
+		return "", false
+	}
+	return store.Moved(path, r.from, r.to)
 }
 
 // add notes a rename. What was at to is removed by it.

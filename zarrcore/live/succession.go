@@ -1,26 +1,18 @@
 package live
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	iofs "io/fs"
 	"sync/atomic"
-
-	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 )
 
-// A succession is what has become of the array of a draft: another array took its place, it was
-// moved, or another program has made it longer or shorter. Handles that are open follow it. All is
-// read without a lock.
+// A succession is what follows the array of a draft: another array took its place, or another
+// program has made it longer or shorter. Handles that are open follow it. All is read without a
+// lock.
 type succession struct {
-	heir     atomic.Pointer[draft]  // of the array that took this one's place, by our own doing
-	moved    atomic.Pointer[string] // the path that the array has now, where it has no heir yet
-	known    atomic.Int64           // how many renames had been when moved was set
-	replaced atomic.Bool            // what is found at its path may be another array's; moved is set before readers go on
-	later    atomic.Pointer[draft]  // of the array as another program has made it longer or shorter; see unite
-	earlier  atomic.Pointer[draft]  // of which this is the later
-	away     keyed.Tree             // stopped while the array is moved in the store, until moved is set
+	heir    atomic.Pointer[draft] // of the array that took this one's place, by our own doing
+	later   atomic.Pointer[draft] // of the array as another program has made it longer or shorter; see unite
+	earlier atomic.Pointer[draft] // of which this is the later
 }
 
 // newest returns the draft that counts now, as far as that is known. It asks no
@@ -62,31 +54,6 @@ func (d *draft) openMoved(ctx context.Context) (a *Array, err error) {
 	return a, err
 }
 
-// find calls look with the path where the array is, as far as this process has moved it. Where it
-// is not found, a rename may have come meanwhile. Then look is called again. Its last error, or
-// that there is no path, is returned.
-func (d *draft) find(look func(path string) error) (err error) {
-	for {
-		before := d.h.renames.count()
-		path, ok := d.at()
-		if !ok {
-			return cmp.Or(err, iofs.ErrNotExist)
-		}
-		if err = look(path); !errors.Is(err, iofs.ErrNotExist) {
-			return err
-		}
-		if to, ok := d.h.underway.Load().follow(path); ok {
-			if err = look(to); !errors.Is(err, iofs.ErrNotExist) {
-				return err
-			}
-		}
-		// It may have been renamed and renamed back.
-		if now, _ := d.at(); now == path && d.h.renames.count() == before {
-			return err
-		}
-	}
-}
-
 // openAt opens the array at the path to which it was moved. What is not stored yet of the draft is
 // older than what will be written there, and is stored first.
 func (d *draft) openAt(ctx context.Context, path string) (*Array, error) {
@@ -101,24 +68,8 @@ func (d *draft) openAt(ctx context.Context, path string) (*Array, error) {
 	return d.h.Open(ctx, path)
 }
 
-// at returns where the array is, as far as this process has moved it. It reports false if it was
-// removed, or if that is not known any more.
-func (d *draft) at() (path string, ok bool) {
-	moved := d.moved.Load()
-	if moved == nil {
-		return d.path, true
-	}
-	return d.h.renames.since(*moved, int(d.known.Load()))
-}
-
-// movedTo notes the path that the array has now.
-func (s *succession) movedTo(path string, renames *renameLog) {
-	s.known.Store(int64(renames.count()))
-	s.moved.Store(&path)
-}
-
 // astray reports whether the array was moved and has no heir at its new path yet.
-func (s *succession) astray() bool { return s.moved.Load() != nil && s.heir.Load() == nil }
+func (d *draft) astray() bool { return d.isMoved() && d.heir.Load() == nil }
 
 // Live returns the newest generation that this process's own changes of the
 // shape have made of the array; the array itself where there were none. It asks

@@ -71,7 +71,7 @@ func (a *Array) Transposed() (*Array, bool) {
 	if err != nil {
 		return nil, false
 	}
-	t.draft.pair = d.pair
+	t.draft.pair, t.draft.place = d.pair, d.place
 	t.draft.twin.Store(d)
 	if old := d.twin.Swap(t.draft); old != nil {
 		old.inherit(t.draft)

@@ -8,13 +8,12 @@ import (
 // TestFindRenamedBack: an array that is renamed while it is looked for, and renamed back, is looked
 // for again.
 func TestFindRenamedBack(t *testing.T) {
-	h := &Arrays{}
-	d := &draft{h: h, path: "a"}
+	p := &place{path: "a", renames: &renameLog{}}
 	looked := 0
-	err := d.find(func(string) error {
+	err := p.find(func(string) error {
 		if looked++; looked == 1 {
-			h.renames.add("a", "b")
-			h.renames.add("b", "a")
+			p.renames.add("a", "b")
+			p.renames.add("b", "a")
 			return iofs.ErrNotExist
 		}
 		return nil
