@@ -26,9 +26,6 @@ type Array struct {
 	slice   *slice // nil: it is all of an array
 }
 
-// A handle leads to what is written to an array and not stored, wherever the array is now.
-type handle struct{ draft *draft }
-
 // Open returns the array at path as it is stored now. While nothing has
 // changed it returns the same Array, whose cached chunks stay in use. An array
 // whose data cannot be read is an error that wraps errors.ErrUnsupported or
@@ -54,7 +51,7 @@ type preparation func(ctx context.Context, path string) (opening, error)
 
 // prepared is the preparation of an array that nothing is known of under other names; see gather.
 func (h *Arrays) prepared(ctx context.Context, path string) (opening, error) {
-	where, err := h.gather(ctx, path)
+	where, err := finder{h}.gather(ctx, path)
 	return opening{where: where, gathered: true}, err
 }
 
@@ -80,7 +77,7 @@ func (h *Arrays) openAfter(
 			return nil, err
 		}
 	}
-	a.draft.opened.Store(time.Now().UnixNano())
+	a.lineage.opened.Store(time.Now().UnixNano())
 	a.watch.Refresh(ctx)
 	return a, nil
 }
@@ -116,12 +113,12 @@ func (h *Arrays) succeed(
 ) (_ *Array, err error) {
 	var known string
 	if old != nil {
-		if err := old.draft.prepareSuccessor(ctx); err != nil {
+		if err := old.lineage.prepareSuccessor(ctx); err != nil {
 			return nil, err
 		}
 		old.draft.reshaping.RLock()
 		defer old.draft.reshaping.RUnlock()
-		known = old.draft.version()
+		known = h.open.version(old.draft)
 	}
 	if n == nil {
 		if n, err = h.of.Catalog.Array(ctx, path); err != nil {
@@ -134,7 +131,7 @@ func (h *Arrays) succeed(
 	if a := h.open.current(path, n.Version); a != nil {
 		return a, nil
 	}
-	a, err := h.newArray(n, nil, o.where)
+	a, err := h.newArray(n, nil, h.newLineage(n.Path, o.where))
 	if err != nil {
 		return nil, &catalog.Error{Op: "open", Path: path, Err: err}
 	}
@@ -144,25 +141,30 @@ func (h *Arrays) succeed(
 	if !h.open.isThere(path, o.renames) {
 		return nil, nil
 	}
-	d := old.draft
-	d.pair.Lock() // nobody writes to it
-	defer d.pair.Unlock()
+	l := old.lineage
+	l.pair.Lock() // nobody writes to it
+	defer l.pair.Unlock()
 	joined, again := false, false
-	if !d.isOtherThan(a.draft.place) {
-		joined, again = d.joinEarly(n, known)
+	if !l.isOtherThan(&a.lineage.place) {
+		joined, again = old.draft.joinEarly(n, known)
 	}
 	switch {
 	case joined:
 		return h.open.current(path, n.Version), nil
-	case again || !d.yielded():
+	case again || !l.yielded():
 		return nil, nil
 	}
 	return h.open.adopt(a, old, o), nil
 }
 
-// newArray binds the array that n describes, which is that of source with its axes
-// reversed if there is a source. Its directory has the identity where.
-func (h *Arrays) newArray(n *catalog.Node, source *meta.Array, where string) (*Array, error) {
+// newLineage returns the lineage of an array that was just found at path, in the directory where.
+func (h *Arrays) newLineage(path, where string) *lineage {
+	return &lineage{place: place{path: path, where: where, renames: &h.renames}}
+}
+
+// newArray binds the array of a lineage that n describes, which is that of source with its axes
+// reversed if there is a source.
+func (h *Arrays) newArray(n *catalog.Node, source *meta.Array, l *lineage) (*Array, error) {
 	if catalog.IsVlen(n.Meta) {
 		return nil, ErrVlen
 	}
@@ -170,8 +172,11 @@ func (h *Arrays) newArray(n *catalog.Node, source *meta.Array, where string) (*A
 	if err != nil {
 		return nil, err
 	}
-	a := &Array{shown: shown{h: h, gen: gen}, version: n.Version}
-	a.draft = h.newDraft(a, where)
+	a := &Array{shown: shown{of: &h.of, gen: gen}, version: n.Version}
+	a.handle = handle{h, l, h.newDraft(l, a)}
+	if source == nil {
+		l.straight = a.draft
+	}
 	a.reads = pieces.New(h.of.Shared, gen, (*reading)(a), a.draft.set, a.draft.lengths)
 	a.bands = band.NewSet(gen.Grid, gen.Meta.Fill, a.reads, h.of.Bands)
 	a.watch = scan.NewWatch(h.of.Store, gen.Objects.Keys, h.of.Fresh, a.newEpoch)
@@ -181,11 +186,11 @@ func (h *Arrays) newArray(n *catalog.Node, source *meta.Array, where string) (*A
 // next returns the array as the generation that follows a shows it. Bands go on where they have the
 // same bytes.
 func (a *Array) next(gen *generation.Array) *Array {
-	b := &Array{shown: shown{h: a.h, gen: gen, bands: a.bands}, handle: a.handle}
-	b.reads = pieces.New(a.h.of.Shared, gen, (*reading)(b), b.draft.set, b.draft.lengths)
+	b := &Array{shown: shown{of: a.of, gen: gen, bands: a.bands}, handle: a.handle}
+	b.reads = pieces.New(a.of.Shared, gen, (*reading)(b), b.draft.set, b.draft.lengths)
 	b.watch = a.watch.Next(gen.Objects.Keys, b.newEpoch)
 	if gen.Grid != a.gen.Grid {
-		b.bands = band.NewSet(gen.Grid, gen.Meta.Fill, b.reads, a.h.of.Bands)
+		b.bands = band.NewSet(gen.Grid, gen.Meta.Fill, b.reads, a.of.Bands)
 	}
 	return b
 }
@@ -193,7 +198,8 @@ func (a *Array) next(gen *generation.Array) *Array {
 // carries reports whether b, found in the store, has the same data in the same places as a. Then
 // what is written to a, or cached of it, holds for b.
 func (a *Array) carries(b *Array) bool {
-	return !a.draft.isOtherThan(b.draft.place) && a.gen.Matches(b.gen.Meta, a.draft.rows.Load())
+	return !a.lineage.isOtherThan(&b.lineage.place) &&
+		a.gen.Matches(b.gen.Meta, a.draft.rows.Load())
 }
 
 // changed notes that this process has changed objects.
@@ -202,8 +208,8 @@ func (a *Array) changed() {
 	if a.bands != nil {
 		a.bands.Invalidate()
 	}
-	if t := a.draft.twin.Load(); t != nil {
-		live := t.live.Load()
+	if other := a.lineage.other(a.draft); other != nil {
+		live := other.live.Load()
 		live.watch.Forget()
 		live.recheck()
 	}
@@ -213,8 +219,8 @@ func (a *Array) changed() {
 // objects.
 func (a *Array) newEpoch() {
 	a.recheck()
-	if t := a.draft.twin.Load(); t != nil {
-		t.live.Load().recheck()
+	if other := a.lineage.other(a.draft); other != nil {
+		other.live.Load().recheck()
 	}
 }
 

@@ -11,20 +11,11 @@ const (
 	drainMost  = 256 << 20
 )
 
-// await is alone once not too much is on its way to the store, and the array is not
-// being moved. While it waits it holds nothing: what stores may need the locks.
-func (d *draft) await(ctx context.Context, must bool) error {
-	for {
-		if err := d.alone(ctx, must); err != nil {
-			return err
-		}
-		if d.paused == 0 && (!d.drains || d.complete.Backlog <= d.backlogMost() || d.failed.Err != nil) {
-			return nil
-		}
-		d.pair.Unlock()
-		d.settled.Wait()
-		d.mu.Unlock()
-	}
+// makesWait reports whether writers wait until settled: the array is being moved, or too much of it
+// is on its way to the store. The caller holds mu.
+func (d *draft) makesWait() bool {
+	tooMuch := d.drains && d.complete.Backlog > d.backlogMost() && d.failed.Err == nil
+	return d.paused != 0 || tooMuch
 }
 
 // backlogMost returns how much may be on its way to the store while writers go on: a slab of
@@ -39,18 +30,6 @@ func (d *draft) backlogMost() int64 {
 // stored before it goes on: where chunks are one element wide each may make another
 // one dirty, and a megabyte a million, with notes of hundreds of bytes each.
 const crowdRuns = 4096
-
-// keepToDirtyLimit stores something if more is dirty than may be. The caller has called alone,
-// which is undone meanwhile.
-func (d *draft) keepToDirtyLimit() {
-	if d.h.of.Dirty.Over() <= 0 {
-		return
-	}
-	d.part()
-	d.h.relieve(d)
-	d.pair.Lock()
-	d.mu.Lock()
-}
 
 // relieve stores something, for memory and scratch are full: what d has first.
 func (h *Arrays) relieve(d *draft) {

@@ -40,8 +40,8 @@
 //
 // # Lock order
 //
-// draft.flushing, place.away, draft.reshaping, draft.pair, draft.mu, table.mu, scan.Watch.mu; then
-// the locks of dirty, band and chunk. From draft.pair on none is held while reading from the store,
+// draft.flushing, place.away, draft.reshaping, orders.pair, draft.mu, table.mu, scan.Watch.mu; then
+// the locks of dirty, band and chunk. From orders.pair on none is held while reading from the store,
 // writing to it, decoding or encoding. Of the two drafts of a Fortran array the reversed one is
 // locked last. See docs/LOCKS.md.
 package live

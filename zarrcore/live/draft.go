@@ -3,15 +3,12 @@ package live
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
-	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -21,9 +18,7 @@ import (
 type draft struct {
 	h      *Arrays
 	*place // that of both orders
-	succession
-	orders
-	handles
+	order
 
 	live atomic.Pointer[Array] // the newest generation
 
@@ -33,19 +28,15 @@ type draft struct {
 	state // its mu also guards changes of live
 }
 
-// handles are those that are open.
-type handles struct {
-	readers atomic.Int64 // open
-	opened  atomic.Int64 // when the array last was, in nanoseconds since 1970
-}
-
 // drainFrom is from how many bytes of complete objects on they are stored in the background.
 const drainFrom = 8 << 20
 
-// newDraft returns the draft of an array that was just opened.
-func (h *Arrays) newDraft(a *Array, where string) *draft {
-	d := &draft{h: h, place: &place{path: a.gen.Path, where: where, renames: &h.renames}}
-	d.pair = new(sync.Mutex)
+// newDraft returns the draft of an array of a lineage that was just opened, in the array's order.
+func (h *Arrays) newDraft(l *lineage, a *Array) *draft {
+	d := &draft{h: h, place: &l.place, order: cOrder}
+	if a.gen.Source != nil {
+		d.order = fortranOrder
+	}
 	d.state.init(h.of.Dirty.NewSet(), a.gen.Rows())
 	d.live.Store(a)
 	return d
@@ -72,23 +63,11 @@ func (a *Array) write(ctx context.Context, p []byte, off int64, must bool) (n in
 		return a.slice.write(ctx, p, off, must)
 	}
 	for {
-		k, err := a.draft.arrived(ctx).write(ctx, p[n:], off+int64(n), must)
+		k, err := a.arrived(ctx).write(ctx, p[n:], off+int64(n), must)
 		if n += k; err != nil || n >= len(p) {
 			return n, err
 		}
 	}
-}
-
-// inUse reports that somebody has the array open, however it is seen.
-func (d *draft) inUse() bool {
-	twin := d.twin.Load()
-	return d.readers.Load() > 0 || twin != nil && twin.readers.Load() > 0
-}
-
-// clean reports that nothing of the array is dirty, however it is seen.
-func (d *draft) clean() bool {
-	twin := d.twin.Load()
-	return !d.busy.Load() && (twin == nil || !twin.busy.Load())
 }
 
 // Writable returns nil, or why the array cannot be written to.
@@ -117,43 +96,6 @@ func (d *draft) fail(op string, err error) error {
 	return &catalog.Error{Op: op, Path: d.path, Err: err}
 }
 
-// write writes p, or a first part of it: see crowdRuns.
-func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int, error) {
-	if off < 0 || off > math.MaxInt64-int64(len(p)) {
-		return 0, d.fail("write", fmt.Errorf("%w: byte %d", object.ErrFixedSize, off))
-	}
-	if err := d.live.Load().Writable(); err != nil {
-		return 0, d.fail("write", err)
-	}
-	d.unite()
-	if err := d.await(ctx, must); err != nil {
-		return 0, d.fail("write", err)
-	}
-	if d.preceded() { // meanwhile
-		d.part()
-		return d.write(ctx, p, off, must)
-	}
-	err := d.failed.Err
-	if d.removed || d.heir.Load() != nil {
-		d.part()
-		return d.writeAfter(ctx, p, off, must)
-	}
-	if c := d.outgrown(); c != nil {
-		d.part()
-		if t, ok := c.Transposed(); ok && t.draft != d {
-			return t.draft.arrived(ctx).write(ctx, p, off, must)
-		}
-		return 0, d.fail("write", fmt.Errorf("%w: its shape has changed", store.ErrConflict))
-	}
-	defer d.part()
-	if err != nil && !must {
-		return 0, d.fail("write", err)
-	}
-	n, err := d.putInside(p, off, must)
-	d.keepToDirtyLimit()
-	return n, d.fail("write", err)
-}
-
 // putInside is put. If inside is set, what lies behind the array's end has no effect.
 func (d *draft) putInside(p []byte, off int64, inside bool) (int, error) {
 	behind := 0
@@ -170,33 +112,6 @@ func (d *draft) putInside(p []byte, off int64, inside bool) (int, error) {
 		n += behind
 	}
 	return n, err
-}
-
-// writeAfter is write once the array is another one, or no more.
-func (d *draft) writeAfter(ctx context.Context, p []byte, off int64, must bool) (int, error) {
-	if next := d.arrived(ctx); next != d {
-		return next.write(ctx, p, off, must)
-	}
-	if path := d.moved.Load(); path != nil { // and it cannot be opened there
-		return 0, d.fail("write", fmt.Errorf("%w: it was moved to %q, and is not there", store.ErrConflict, *path))
-	}
-	return len(p), nil
-}
-
-// pause makes writers wait, and holds flushing, until resume is called, however
-// the array is seen.
-func (d *draft) pause() (resume func()) {
-	held := d.both()
-	for _, d := range held {
-		d.flushing.Lock()
-		d.hold(1)
-	}
-	return func() {
-		for _, d := range held {
-			d.hold(-1)
-			d.flushing.Unlock()
-		}
-	}
 }
 
 // put copies p, or a first part of it, into dirty chunks. The caller holds mu.
@@ -266,4 +181,22 @@ func (d *draft) kick() {
 	}
 	d.drains = true
 	go d.drain()
+}
+
+// forget forgets what was written: the array is no more, or another one. The caller has paused it.
+func (d *draft) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.state.forget()
+	d.h.unsaved.remove(d)
+}
+
+// Live returns the newest generation that this process's own changes of the
+// shape have made of the array; the array itself where there were none. It asks
+// no store: see Arrive.
+func (a *Array) Live() *Array {
+	if a.slice != nil { // of one generation
+		return a
+	}
+	return a.newest().draft.live.Load()
 }

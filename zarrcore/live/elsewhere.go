@@ -40,22 +40,16 @@ func (h *Arrays) whereIs(ctx context.Context, path string) string {
 	return identity
 }
 
-// IsOtherThan reports whether the two are certain to be different arrays: another program has given
-// the name of one of them to the other.
-func (a *handle) IsOtherThan(b *Array) bool {
-	return a.draft.newest().isOtherThan(b.draft.newest().place)
-}
-
 // gather lets what is known of the array at path under former names go on there, before it is
 // opened. What was written by those names is stored first: it is older than what follows. It
 // returns the identity of the array's directory. The caller holds no lock of a draft.
-func (h *Arrays) gather(ctx context.Context, path string) (where string, err error) {
-	if err := h.open.await(ctx, path); err != nil {
+func (f finder) gather(ctx context.Context, path string) (where string, err error) {
+	if err := f.open.await(ctx, path); err != nil {
 		return "", err
 	}
 	for range maxLooks {
-		where = h.whereIs(ctx, path)
-		again, err := h.gatherIn(ctx, where, path)
+		where = f.whereIs(ctx, path)
+		again, err := f.gatherIn(ctx, where, path)
 		if err != nil || !again {
 			return where, err
 		}
@@ -64,79 +58,50 @@ func (h *Arrays) gather(ctx context.Context, path string) (where string, err err
 }
 
 // gatherIn is gather for the array in the directory where. It reports again if that was renamed
-// before all was stored. All is stored before anything goes on: no two drafts are of one array.
-func (h *Arrays) gatherIn(ctx context.Context, where, path string) (again bool, err error) {
-	all := h.elsewhere(where, path)
-	for _, d := range all {
-		left, err := d.storeAt(ctx, path)
+// before all was stored. All is stored before anything goes on: no two lineages are of one array.
+func (f finder) gatherIn(ctx context.Context, where, path string) (again bool, err error) {
+	all := f.elsewhere(where, path)
+	for _, l := range all {
+		left, err := f.storeAt(ctx, l, path)
 		if err != nil {
 			return false, err
 		}
-		again = again || left && where != "" && d.where == where
+		again = again || left && where != "" && l.where == where
 	}
-	for _, d := range all {
-		d.goOn(ctx, path)
+	for _, l := range all {
+		f.goOn(ctx, l, path)
 	}
 	return again, nil
 }
 
-// elsewhere returns the drafts of the array in a directory that are not of path, also if this
+// elsewhere returns the lineages of the array in a directory that are not of path, also if this
 // process has moved them there.
-func (h *Arrays) elsewhere(where, path string) (all []*draft) {
-	isThere := func(d *draft) bool {
-		if where != "" && d.where == where {
-			return true
-		}
-		now, ok := d.at()
-		return ok && now == path
+func (f finder) elsewhere(where, path string) (all []*lineage) {
+	for _, a := range f.open.in(where) {
+		all = append(all, a.lineage)
 	}
-	for _, a := range h.open.in(where) {
-		all = append(all, a.draft)
-	}
-	for _, d := range h.unsaved.all() {
-		if isThere(d) {
-			all = append(all, d.inOrder())
+	for _, d := range f.unsaved.all() {
+		l := d.live.Load().lineage
+		if now, ok := l.at(); ok && now == path || where != "" && l.where == where {
+			all = append(all, l)
 		}
 	}
-	return slices.DeleteFunc(all, func(d *draft) bool {
-		return d.path == path && !d.isMoved()
-	})
+	return slices.DeleteFunc(all, func(l *lineage) bool { return l.path == path && !l.isMoved() })
 }
 
-// followTo lets programs that have the array open, which another program has moved to path, go on
-// there. If it is not there any more, nothing happens.
-func (d *draft) followTo(ctx context.Context, path string) error {
-	_, err := d.storeAt(ctx, path)
-	if err == nil {
-		d.goOn(ctx, path)
-	}
-	return err
-}
-
-// goOn is followTo after all is stored.
-func (d *draft) goOn(ctx context.Context, path string) {
-	if !d.isRemoved() || !d.inUse() {
-		return
-	}
-	a, err := d.h.openHere(ctx, path)
-	if err == nil && a.draft.where == d.where { // otherwise it is looked for when it is used
-		d.bequeath(a)
-	}
-}
-
-// storeAt stores what was written to the array in the directory at path, and forgets the draft. If
-// that is another directory by now, it reports left, and the draft stays. It stays, too, if the
-// array in the directory is another one by now. Then it is no longer the one that is open.
-func (d *draft) storeAt(ctx context.Context, path string) (left bool, err error) {
-	defer d.pause()()
-	if d.isRemoved() {
+// storeAt stores what was written to the array in the directory at path, and forgets it. If that is
+// another directory by now, it reports left, and the drafts stay. They stay, too, if the array in
+// the directory is another one by now. Then it is no longer the one that is open.
+func (f finder) storeAt(ctx context.Context, l *lineage, path string) (left bool, err error) {
+	defer l.pause()()
+	if l.straight.isRemoved() {
 		return false, nil
 	}
-	if d.h.whereIs(ctx, path) != d.where {
+	if f.whereIs(ctx, path) != l.where {
 		return true, nil
 	}
-	for _, way := range slices.Backward(d.both()) {
-		s := way.storer()
+	for _, d := range slices.Backward(l.both()) {
+		s := d.storer()
 		s.found = path
 		err := s.storeIfBusy(ctx, true)
 		s.leaveHome()
@@ -144,14 +109,14 @@ func (d *draft) storeAt(ctx context.Context, path string) (left bool, err error)
 		case errors.Is(err, errNameTaken), errors.Is(err, errGone), errors.Is(err, errBack):
 			return true, nil
 		case errors.Is(err, catalog.ErrOrphan): // the rest is kept in a file
-			d.h.open.leave(d)
+			f.open.leave(l)
 			return false, nil
 		case err != nil && !errors.Is(err, object.ErrFraction):
 			return false, d.fail("store", err)
 		}
 	}
-	d.movedTo(path) // only now: those that use it look for it there
-	d.h.open.leave(d)
-	d.abandon()
+	l.movedTo(path) // only now: those that use it look for it there
+	f.open.leave(l)
+	l.abandon()
 	return false, nil
 }

@@ -27,18 +27,19 @@ const maxConflicts = 100
 // the shape has changed. If durable is set it survives a power cut. An incomplete row at the end
 // is dropped, which is ErrFraction.
 func (a *Array) Flush(ctx context.Context, durable bool) error {
-	d := a.draft.arrived(ctx)
-	if err := d.yield(ctx); err != nil {
+	now := a.arrived(ctx)
+	if err := now.lineage.yield(ctx, now.draft); err != nil {
 		return err
 	}
-	return d.flush(ctx, durable)
+	return now.draft.flush(ctx, durable)
 }
 
 // Save is Flush for a writer that may go on. An incomplete row at the end is ErrFraction too, but
 // it stays, and what is written next may complete it.
 func (a *Array) Save(ctx context.Context, durable bool) error {
-	d := a.draft.arrived(ctx)
-	if err := d.yield(ctx); err != nil {
+	now := a.arrived(ctx)
+	d := now.draft
+	if err := now.lineage.yield(ctx, d); err != nil {
 		return err
 	}
 	err := d.save(ctx, durable)
@@ -270,7 +271,7 @@ func (s *storer) reconcile(ctx context.Context) error {
 	}
 	for {
 		s.home.Look(ctx)
-		known := s.version()
+		known := s.h.open.version(s.draft)
 		n, err := s.home.Node(ctx)
 		if err != nil {
 			return err
@@ -294,7 +295,7 @@ func (s *storer) reconcile(ctx context.Context) error {
 func (d *draft) takeIn(n *catalog.Node, known string) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.version() != known {
+	if d.h.open.version(d) != known {
 		return false, nil
 	}
 	if n.Kind == catalog.DirectoryNode {
@@ -303,7 +304,7 @@ func (d *draft) takeIn(n *catalog.Node, known string) (bool, error) {
 	switch {
 	case n.Kind != catalog.ArrayNode || n.Err != nil:
 	case d.matches(n.Meta) || d.join(n.Meta):
-		d.setVersion(n.Version)
+		d.h.open.setVersion(d, n.Version)
 		d.ahead.IsDoubtful.Store(true)
 		return true, nil
 	case d.isShorter(d.live.Load().gen, n.Meta):
@@ -364,14 +365,14 @@ func (d *draft) joinEarly(n *catalog.Node, known string) (joined, again bool) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.version() != known {
+	if d.h.open.version(d) != known {
 		return false, true
 	}
 	if !d.busy.Load() || d.removed || d.failed.IsCut() ||
 		d.matches(n.Meta) || !d.join(n.Meta) {
 		return false, false
 	}
-	d.setVersion(n.Version)
+	d.h.open.setVersion(d, n.Version)
 	d.ahead.IsDoubtful.Store(true)
 	return true, false
 }
@@ -425,7 +426,7 @@ func (s *storer) putRows(ctx context.Context, before, rows int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.matches(n.Meta) { // otherwise another program has replaced it since
-		s.setVersion(n.Version)
+		s.h.open.setVersion(s.draft, n.Version)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (s *storer) writer() *batch.Writer {
 
 // job sets what j is of: the array a, in which chunks count up to cutIn.
 func (a *Array) job(j *batch.Job, cutIn func(chunk int64) int64) {
-	gen, of := a.gen, &a.h.of
+	gen, of := a.gen, a.of
 	j.Gen, j.Opener, j.Key = gen, a.reads.Opener, gen.Objects.Key(j.Number)
 	j.Made = &merge.Object{
 		Array: merge.Array{
@@ -97,7 +97,7 @@ func (d *draft) stored(j *batch.Job) {
 		})
 	}
 	live.changed()
-	d.changedForLater()
+	live.lineage.changedForLater()
 	for _, f := range j.Made.Frozen {
 		f.Stored()
 	}

@@ -18,7 +18,8 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 	if a.slice != nil {
 		return a.slice.clear(ctx, off, n)
 	}
-	if err := a.draft.arrived(ctx).yield(ctx); err != nil {
+	now := a.arrived(ctx)
+	if err := now.lineage.yield(ctx, now.draft); err != nil {
 		return err
 	}
 	live := a.Live()
@@ -44,7 +45,7 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 // looked for first, for they may become stored meanwhile.
 func (a *Array) occupied(ctx context.Context) ([]int64, error) {
 	objects := a.gen.Objects.Holders(a.draft.set.Numbers())
-	err := scan.Each(ctx, a.h.of.Store, a.gen.Objects.Keys, func(n int64) {
+	err := scan.Each(ctx, a.of.Store, a.gen.Objects.Keys, func(n int64) {
 		objects = append(objects, n)
 	})
 	slices.Sort(objects)
@@ -92,7 +93,7 @@ func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err 
 	if off >= size {
 		return size, size, nil
 	}
-	if !a.draft.clean() || a.watch.IsDear() { // what is dirty is in no scan
+	if !a.lineage.clean() || a.watch.IsDear() { // what is dirty is in no scan
 		return off, size, nil
 	}
 	s, err := a.watch.Scan(ctx, scan.Age)

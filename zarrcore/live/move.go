@@ -39,13 +39,13 @@ func (h *Arrays) Move(ctx context.Context, m Move, rename func(old *Array) error
 		return err
 	}
 	for _, a := range v.open {
-		defer a.draft.leave()()
-		a.draft.replaced.Store(m.Replaces)
+		defer a.lineage.leave()()
+		a.lineage.replaced.Store(m.Replaces)
 	}
 	defer h.renames.begin(m.From, m.To)()
 	if err := v.note(func() error { return rename(old) }); err != nil {
 		for _, a := range v.open {
-			a.draft.replaced.Store(false)
+			a.lineage.replaced.Store(false)
 		}
 		return err
 	}
@@ -80,17 +80,17 @@ const pauseTries = 10
 // pauseBelow makes writers of the arrays at From and below wait, until resume, and stores what they
 // have written.
 func (v *move) pauseBelow(ctx context.Context) error {
-	paused := map[*draft]bool{}
+	paused := map[*lineage]bool{}
 	for range pauseTries {
 		before := len(v.open)
 		for _, a := range v.Arrays.open.below(v.From) {
-			if paused[a.draft] {
+			if paused[a.lineage] {
 				continue
 			}
-			paused[a.draft] = true
+			paused[a.lineage] = true
 			v.open = append(v.open, a)
-			v.resumes = append(v.resumes, a.draft.pause())
-			err := a.draft.storeBoth(ctx)
+			v.resumes = append(v.resumes, a.lineage.pause())
+			err := a.lineage.storeBoth(ctx)
 			if err != nil && !errors.Is(err, object.ErrFraction) { // which is in the log
 				return err
 			}
@@ -106,7 +106,7 @@ func (v *move) pauseBelow(ctx context.Context) error {
 // the rename began.
 func (v *move) openedLate() []*Array {
 	return slices.DeleteFunc(v.Arrays.open.below(v.From), func(a *Array) bool {
-		return slices.ContainsFunc(v.open, func(b *Array) bool { return a.draft == b.draft })
+		return slices.ContainsFunc(v.open, func(b *Array) bool { return a.lineage == b.lineage })
 	})
 }
 
@@ -115,14 +115,14 @@ func (v *move) openedLate() []*Array {
 func (v *move) followLate(ctx context.Context, late []*Array) {
 	for _, a := range late {
 		path, _ := store.Moved(a.gen.Path, v.From, v.To)
-		err := a.draft.followTo(ctx, path)
+		err := finder{v.Arrays}.followTo(ctx, a.lineage, path)
 		if a.draft.isRemoved() {
 			continue
 		}
 		v.of.Log.Error("not stored while it was renamed, will be tried again",
 			"array", a.gen.Path, "to", path, "err", err)
-		v.Arrays.open.leave(a.draft)
-		a.draft.movedTo(path)
+		v.Arrays.open.leave(a.lineage)
+		a.lineage.movedTo(path)
 	}
 }
 
@@ -132,8 +132,8 @@ func (v *move) follow(ctx context.Context, open ...*Array) {
 	for _, old := range open {
 		v.Arrays.open.take(old.gen.Path)
 		path, _ := store.Moved(old.gen.Path, v.From, v.To)
-		old.draft.abandon()
-		old.draft.goOnAt(ctx, path)
+		old.lineage.abandon()
+		finder{v.Arrays}.goOnAt(ctx, old.lineage, path)
 	}
 }
 
@@ -160,23 +160,23 @@ func (v *move) pauseOriginal(ctx context.Context) (old *Array, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d := a.draft
-	v.resumes = append(v.resumes, d.pause())
+	l := a.lineage
+	v.resumes = append(v.resumes, l.pause())
 	n, err := v.Node(ctx, v.To)
 	if err != nil {
 		return nil, err
 	}
 	now := a.Live()
-	if !d.clean() || v.Arrays.open.at(v.To) != now || now.stored(n.Version) != v.Copied {
+	if !l.clean() || v.Arrays.open.at(v.To) != now || now.stored(n.Version) != v.Copied {
 		return nil, ErrOutdated
 	}
-	arrived := d.leave()
-	d.replaced.Store(true)
+	arrived := l.leave()
+	l.replaced.Store(true)
 	v.resumes = append(v.resumes, func() {
-		if d.isRemoved() {
-			d.goOnAt(ctx, v.To)
+		if a.draft.isRemoved() {
+			finder{v.Arrays}.goOnAt(ctx, l, v.To)
 		} else {
-			d.replaced.Store(false)
+			l.replaced.Store(false)
 		}
 		arrived()
 	})

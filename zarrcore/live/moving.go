@@ -27,7 +27,7 @@ func (h *Arrays) Forget(path string, a *Array) {
 	h.renames.remove(path)
 	if a != nil {
 		h.open.take(path)
-		a.draft.abandon()
+		a.lineage.abandon()
 	}
 	for _, d := range h.orphansAt(path) { // a, which is paused, is no longer one
 		h.of.Log.Warn("what was written for an array that was here before goes with the one "+
@@ -41,14 +41,14 @@ func (h *Arrays) Forget(path string, a *Array) {
 func (h *Arrays) Recreate(ctx context.Context, path string, replace func() error) (*Array, error) {
 	old := h.open.at(path)
 	if old != nil {
-		defer old.draft.pause()()
-		old.draft.abandon()
+		defer old.lineage.pause()()
+		old.lineage.abandon()
 	}
 	failed := replace()
 	h.open.take(path)
 	a, err := h.openHere(ctx, path)
 	if err == nil && old != nil {
-		old.draft.bequeath(a) // also if it is the old array still, or what is left of it
+		old.lineage.bequeath(a) // also if it is the old array still, or what is left of it
 	}
 	return a, cmp.Or(failed, err)
 }
@@ -58,9 +58,9 @@ func (h *Arrays) Recreate(ctx context.Context, path string, replace func() error
 func (h *Arrays) Reshape(
 	ctx context.Context, a *Array, put func() error, end func(b *Array) error,
 ) error {
-	d := a.draft
-	defer d.pause()()
-	if err := d.storeBoth(ctx); err != nil {
+	l := a.lineage
+	defer l.pause()()
+	if err := l.storeBoth(ctx); err != nil {
 		return err
 	}
 	if err := put(); err != nil {
@@ -70,9 +70,9 @@ func (h *Arrays) Reshape(
 	if err != nil {
 		return err
 	}
-	if b.draft != d {
-		d.abandon()
-		d.bequeath(b)
+	if b.lineage != l {
+		l.abandon()
+		l.bequeath(b)
 	}
 	return end(b)
 }
@@ -82,17 +82,7 @@ func (h *Arrays) PauseAt(path string) (a *Array, resume func()) {
 	if a = h.open.at(path); a == nil {
 		return nil, func() {}
 	}
-	return a, a.draft.pause()
-}
-
-// goOnAt lets programs that have the array open, which is there no more, go on with the one at path.
-func (d *draft) goOnAt(ctx context.Context, path string) {
-	d.movedTo(path)
-	if d.inUse() { // it may be moved again before anything is done with it
-		if a, err := d.h.openHere(ctx, path); err == nil {
-			d.bequeath(a)
-		}
-	}
+	return a, a.lineage.pause()
 }
 
 // SaveAt stores what was written to the array at path, so that the document says

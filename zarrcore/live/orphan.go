@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"slices"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -23,7 +24,7 @@ func (d *draft) giveUpOrphan(ctx context.Context, age time.Duration) {
 	d.mu.Lock()
 	expired := d.failed.Expired(age)
 	d.mu.Unlock()
-	if !expired || d.inUse() {
+	if !expired || d.live.Load().lineage.inUse() {
 		return
 	}
 	d.flushing.Lock()
@@ -90,7 +91,7 @@ func (h *Arrays) vacateDraft(ctx context.Context, d *draft) error {
 	if !errors.Is(why, catalog.ErrOrphan) {
 		return why
 	}
-	if d.inUse() {
+	if d.live.Load().lineage.inUse() {
 		return fmt.Errorf("%w: another program has removed the array %q that was here, %d bytes written to it are not stored, and it is still open", ErrInUse, d.path, d.set.Bytes())
 	}
 	return d.keepInFile(why)
@@ -111,13 +112,13 @@ func (h *Arrays) bury(ctx context.Context, a *Array) error {
 	if err := h.absent(ctx, a.gen.Path); !errors.Is(err, catalog.ErrOrphan) {
 		return err
 	}
-	defer a.draft.pause()()
-	if !a.draft.clean() {
+	defer a.lineage.pause()()
+	if !a.lineage.clean() {
 		return fmt.Errorf("%w: another program has removed the array that was here, and it is being written to", ErrInUse)
 	}
 	h.open.take(a.gen.Path)
-	if a.draft.where == "" || !a.draft.inUse() {
-		a.draft.abandon()
+	if a.lineage.where == "" || !a.lineage.inUse() {
+		a.lineage.abandon()
 		return nil
 	}
 	a.draft.loseName() // it may only have another one
@@ -144,7 +145,7 @@ func (h *Arrays) dropDraft(d *draft) {
 	defer d.flushing.Unlock()
 	d.forget()
 	a := h.open.at(d.path)
-	if a != nil && (a.draft == d || a.draft.twin.Load() == d) {
+	if a != nil && slices.Contains(a.lineage.both(), d) {
 		h.open.take(d.path)
 	}
 }

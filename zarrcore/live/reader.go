@@ -32,7 +32,7 @@ type Reader struct {
 
 // NewReader returns a reader, to be closed when it is no longer used.
 func (a *Array) NewReader() *Reader {
-	a.draft.opens(1)
+	a.opens(1)
 	r := &Reader{a: a}
 	if a.bands != nil {
 		r.cursor = a.bands.Cursor()
@@ -42,7 +42,7 @@ func (a *Array) NewReader() *Reader {
 
 // Close ends the reader. It is to be called once.
 func (r *Reader) Close() {
-	r.a.draft.opens(-1)
+	r.a.opens(-1)
 	if r.cursor != nil {
 		r.cursor.Close()
 	}
@@ -54,18 +54,24 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		return &Pieces{}, nil
 	}
 	n = min(n, r.a.Size()-off)
-	if r.sequential(off, n) && r.a.draft.clean() && r.a.draft.inOrder().earlier.Load() == nil && !r.a.past.Load() && r.a.MayHold(off, n) {
+	if r.sequential(off, n) && r.a.mayUseBands() && r.a.MayHold(off, n) {
 		lease, err := r.cursor.Read(ctx, off, n)
 		if err == nil {
-			r.a.h.of.Shared.Count.Served.Add(n)
+			r.a.of.Shared.Count.Served.Add(n)
 			return pieces.Of(lease.Bufs, lease.Release), nil
 		}
 		// One bad chunk spoils its band, but not the reads that do not touch it.
 		if errors.Is(err, band.ErrNoRoom) {
-			r.a.noRoom.Do(func() { r.a.h.of.Log.Warn("reading chunk by chunk", "array", r.a.gen.Path, "err", err) })
+			r.a.noRoom.Do(func() { r.a.of.Log.Warn("reading chunk by chunk", "array", r.a.gen.Path, "err", err) })
 		}
 	}
 	return r.a.pieces(ctx, off, n)
+}
+
+// mayUseBands reports whether all bytes that count are stored, and in the array's bands. There are
+// bands.
+func (a *Array) mayUseBands() bool {
+	return a.lineage.clean() && a.lineage.earlier.Load() == nil && !a.past.Load()
 }
 
 // pieces returns bytes [off, off+n), which lie in the array, wherever it is now.
@@ -81,7 +87,7 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 		}
 	}
 	if err == nil {
-		a.h.of.Shared.Count.Served.Add(n)
+		a.of.Shared.Count.Served.Add(n)
 	}
 	return p, err
 }
@@ -97,14 +103,13 @@ func (a *Array) ReadStacked(ctx context.Context, off, n int64) (*Pieces, error) 
 		}
 	}
 	if err == nil {
-		a.h.of.Shared.Count.Served.Add(n)
+		a.of.Shared.Count.Served.Add(n)
 	}
 	return p, err
 }
 
 func (a *Array) readStacked(ctx context.Context, off, n int64) (*Pieces, error) {
-	a.draft.yieldEarlier(ctx)
-	if err := a.draft.yield(ctx); err != nil {
+	if err := a.settle(ctx); err != nil {
 		return nil, err
 	}
 	return a.reads.Stacked(ctx, off, n)
@@ -115,8 +120,7 @@ func isMoved(err error) bool { return errors.Is(err, pieces.ErrMoved) }
 
 // read is pieces at the path that the array had when it was opened.
 func (a *Array) read(ctx context.Context, off, n int64) (*Pieces, error) {
-	a.draft.yieldEarlier(ctx)
-	if err := a.draft.yield(ctx); err != nil {
+	if err := a.settle(ctx); err != nil {
 		return nil, err
 	}
 	return a.reads.Read(ctx, off, n)
@@ -163,7 +167,7 @@ func (r *Reader) sequential(off, n int64) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.next == 0 || !r.a.h.of.Bands.Follows(off, r.next) {
+	if r.next == 0 || !r.a.of.Bands.Follows(off, r.next) {
 		r.start, r.next, r.run = off, off, 0
 	}
 	r.run += n

@@ -106,8 +106,9 @@ func (s *storer) takeBackAhead(ctx context.Context, why error) {
 		s.h.of.Log.Error("rows that were appended, and refused, are left behind the array's end",
 			"array", s.path, "err", err)
 	}
-	s.live.Load().changed()
-	s.changedForLater()
+	live := s.live.Load()
+	live.changed()
+	live.lineage.changedForLater()
 }
 
 func (s *storer) takeBackAll(ctx context.Context, stored map[int64]unstored.AheadObject) error {

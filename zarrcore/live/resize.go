@@ -65,32 +65,33 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 	if a.slice != nil {
 		return a.draft.fail("resize", fmt.Errorf("%w: it is a slice", object.ErrFixedSize))
 	}
-	d := a.draft.arrived(ctx)
+	now := a.arrived(ctx)
+	d, l := now.draft, now.lineage
 	if err := d.live.Load().Writable(); err != nil {
 		return d.fail("resize", err)
 	}
-	d.unite()
-	if err := d.yield(ctx); err != nil {
+	l.unite()
+	if err := l.yield(ctx, d); err != nil {
 		return d.fail("resize", err)
 	}
-	if d.live.Load().gen.Source != nil { // this only returns that it cannot
+	if d.order == fortranOrder { // this only returns that it cannot
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return d.fail("resize", d.setSize(size))
 	}
 	d.flushing.Lock()
-	if d.heir.Load() != nil || d.astray() { // meanwhile
+	if now.newest() != now || now.astray() { // meanwhile
 		d.flushing.Unlock()
-		if next := d.arrived(ctx); next != d {
-			return next.live.Load().SetSize(ctx, size)
+		if next := now.arrived(ctx); next != now {
+			return next.draft.live.Load().SetSize(ctx, size)
 		}
 		d.flushing.Lock()
 	}
 	defer d.flushing.Unlock()
-	if err := d.alone(ctx, false); err != nil {
+	if err := l.alone(ctx, d, false); err != nil {
 		return d.fail("resize", err)
 	}
-	defer d.part()
+	defer l.part(d)
 	return d.fail("resize", d.setSize(size))
 }
 

@@ -15,7 +15,7 @@ import (
 
 // What is shown of an array is one generation of it, and what is cached of that. It knows no draft.
 type shown struct {
-	h     *Arrays
+	of    *Options
 	gen   *generation.Array
 	bands *band.Set   // nil where bands do not serve this array
 	watch *scan.Watch // notices changed objects
@@ -23,9 +23,6 @@ type shown struct {
 	past   atomic.Bool // another generation has taken its place, and is told of changed objects
 	noRoom sync.Once   // said in the log
 }
-
-// Arrays returns the open arrays of the hierarchy in which the array was opened.
-func (a *shown) Arrays() *Arrays { return a.h }
 
 // Generation returns the array as its metadata describes it.
 func (a *shown) Generation() *generation.Array { return a.gen }
@@ -77,7 +74,7 @@ func (a *shown) stored(version string) string {
 
 // ObjectRights returns what users may do with all objects of the array that were opened. It is not
 // Known if everybody may read them, or without Options.KeepRights.
-func (a *shown) ObjectRights() store.Rights { return a.h.of.Shared.Objects.RightsTo(a.gen.ID) }
+func (a *shown) ObjectRights() store.Rights { return a.of.Shared.Objects.RightsTo(a.gen.ID) }
 
 // MayHold reports whether the slabs of objects around bytes [off, off+n) hold
 // anything stored, as far as the last scan knows. It only decides how they are
@@ -97,7 +94,7 @@ func (a *shown) MayHold(off, n int64) bool {
 // recheck lets cached chunks be compared with their objects before they are used.
 func (a *shown) recheck() {
 	a.watch.NewEpoch()
-	a.h.of.Store.ForgetAhead(a.gen.Path)
+	a.of.Store.ForgetAhead(a.gen.Path)
 	if a.bands != nil {
 		a.bands.Invalidate()
 	}
@@ -106,7 +103,7 @@ func (a *shown) recheck() {
 // retire frees what a generation holds that is no longer current. A read through it
 // that has begun goes on, and may cache more.
 func (a *shown) retire() {
-	a.h.of.Shared.Retire(a.gen.ID)
+	a.of.Shared.Retire(a.gen.ID)
 	if a.bands != nil {
 		a.bands.Close()
 	}

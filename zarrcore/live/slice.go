@@ -45,7 +45,7 @@ func (a *Array) Slice(s Slice) *Array {
 		gen.Size = gen.Size / a.gen.Meta.Type.Size * s.Meta.Type.Size
 	}
 	return &Array{
-		shown: shown{h: a.h, gen: &gen, watch: a.watch}, handle: a.handle,
+		shown: shown{of: a.of, gen: &gen, watch: a.watch}, handle: a.handle,
 		reads: a.reads, version: a.version, slice: &slice{s, a, gen.Size},
 	}
 }
@@ -114,8 +114,7 @@ func (s *slice) read(ctx context.Context, off, n int64) (*Pieces, error) {
 
 // stored returns bytes [off, off+n) as they are stored.
 func (s *slice) stored(ctx context.Context, off, n int64) (*Pieces, error) {
-	s.of.draft.yieldEarlier(ctx)
-	if err := s.of.draft.yield(ctx); err != nil {
+	if err := s.of.settle(ctx); err != nil {
 		return nil, err
 	}
 	p, err := s.of.reads.Selected(ctx, s.Bytes, off, n)
@@ -127,7 +126,7 @@ func (s *slice) stored(ctx context.Context, off, n int64) (*Pieces, error) {
 		}
 	}
 	if err == nil {
-		s.of.h.of.Shared.Count.Served.Add(n)
+		s.of.of.Shared.Count.Served.Add(n)
 	}
 	return p, err
 }

@@ -65,7 +65,7 @@ func (t *table) inside(where string) (found []*Array) {
 		return nil
 	}
 	for _, a := range t.arrays {
-		if a.draft.where == where {
+		if a.lineage.where == where {
 			found = append(found, a)
 		}
 	}
@@ -75,7 +75,7 @@ func (t *table) inside(where string) (found []*Array) {
 // isElsewhere reports whether the array in the directory of a is open under another name. The
 // caller holds mu.
 func (t *table) isElsewhere(a *Array) bool {
-	return slices.ContainsFunc(t.inside(a.draft.where), func(b *Array) bool {
+	return slices.ContainsFunc(t.inside(a.lineage.where), func(b *Array) bool {
 		return b.gen.Path != a.gen.Path
 	})
 }
@@ -102,12 +102,12 @@ func (t *table) take(path string) *Array {
 	return a
 }
 
-// leave removes the array of a draft, if that is the one at its path.
-func (t *table) leave(d *draft) {
+// leave removes the array of a lineage, if that is the one at its path.
+func (t *table) leave(l *lineage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if a := t.arrays[d.path]; a != nil && a.draft == d {
-		delete(t.arrays, d.path)
+	if a := t.arrays[l.path]; a != nil && a.lineage == l {
+		delete(t.arrays, l.path)
 		a.retire()
 	}
 }
@@ -191,7 +191,7 @@ func (t *table) isStill(path string, renames uint64) bool {
 	return t.renames == renames && !t.leaving.concerns(path)
 }
 
-// adopt makes a the current generation at its path, after one of the draft of
+// adopt makes a the current generation at its path, after one of the lineage of
 // before, and returns the one that is. If there is another by now, or if o does
 // not hold any more, it returns nil.
 func (t *table) adopt(a, before *Array, o opening) *Array {
@@ -204,7 +204,7 @@ func (t *table) adopt(a, before *Array, o opening) *Array {
 	if old != nil && old.version == a.version {
 		return old
 	}
-	if old != nil && (before == nil || old.draft != before.draft) {
+	if old != nil && (before == nil || old.lineage != before.lineage) {
 		return nil
 	}
 	if old != nil {
@@ -213,7 +213,7 @@ func (t *table) adopt(a, before *Array, o opening) *Array {
 			old.draft.ahead.IsDoubtful.Store(true)
 			return old
 		}
-		old.draft.precede(a)
+		old.lineage.precede(a)
 		old.retire()
 	}
 	if len(t.arrays) >= maxArrays {
@@ -243,12 +243,12 @@ const maxArrays = 1024
 func (t *table) forget() {
 	var idle []*Array
 	for _, a := range t.arrays {
-		if !a.draft.inUse() && a.draft.clean() {
+		if !a.lineage.inUse() && a.lineage.clean() {
 			idle = append(idle, a)
 		}
 	}
 	slices.SortFunc(idle, func(a, b *Array) int {
-		return cmp.Compare(a.draft.opened.Load(), b.draft.opened.Load())
+		return cmp.Compare(a.lineage.opened.Load(), b.lineage.opened.Load())
 	})
 	for _, a := range idle[:len(idle)/2] {
 		a.retire()
@@ -256,34 +256,34 @@ func (t *table) forget() {
 	}
 }
 
-// version returns the version of the documents as this process has stored or found
-// them.
-func (d *draft) version() string {
-	d.h.open.mu.Lock()
-	defer d.h.open.mu.Unlock()
+// version returns the version of the documents of a draft's array, as this process has stored or
+// found them.
+func (t *table) version(d *draft) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	return d.live.Load().version
 }
 
-// setVersion notes the version of the documents as this process has stored or
+// setVersion notes the version of the documents of a draft's array, as this process has stored or
 // found them.
-func (d *draft) setVersion(version string) {
-	d.h.open.mu.Lock()
+func (t *table) setVersion(d *draft, version string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	d.live.Load().version = version
-	d.h.open.mu.Unlock()
 }
 
-// inherit makes heir the draft that counts in place of d. A handle of the
-// array is one of that draft from then on, and follows it where it goes.
-func (d *draft) inherit(heir *draft) {
-	d.h.open.mu.Lock()
-	defer d.h.open.mu.Unlock()
-	d.heir.Store(heir)
-	heir.readers.Add(d.readers.Swap(0))
+// inherit makes heir what counts in place of l, in one order. A handle of the array is one of heir
+// from then on, and follows it where it goes.
+func (t *table) inherit(l, heir *lineage, of order) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l.heirs[of].Store(heir)
+	heir.readers[of].Add(l.readers[of].Swap(0))
 }
 
-// opens counts readers that begin, or end, following heirs.
-func (d *draft) opens(n int64) {
-	d.h.open.mu.Lock()
-	defer d.h.open.mu.Unlock()
-	d.newest().readers.Add(n)
+// opens counts readers of an order that begin, or end, following heirs.
+func (t *table) opens(l *lineage, of order, n int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l.newest(of).readers[of].Add(n)
 }

@@ -1,11 +1,8 @@
 package live
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 )
@@ -15,14 +12,6 @@ import (
 // axes turned around, and no transpose to be done. A program that reads or
 // writes in Fortran order goes through its chunks as they are. Which arrays are
 // shown so, meta.Array.FortranOrder says.
-
-// The orders of an array are the two ways to see it, each of which has a draft.
-type orders struct {
-	twin atomic.Pointer[draft] // of the same array seen with its axes reversed
-
-	// pair is that of both: held while the array is written, or gets another size, by one of them.
-	pair *sync.Mutex
-}
 
 // InOrder returns the array whose bytes are those of this one in Fortran order, if fortran is set,
 // otherwise in C order. It is for a program that has written a header of that order. An array that
@@ -62,7 +51,7 @@ func (a *Array) Transposed() (*Array, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	a = d.live.Load() // a past generation's must not take the place of the one that counts
-	if t := d.twin.Load(); t != nil {
+	if t := a.lineage.reversed.Load(); t != nil {
 		if live := t.live.Load(); live.gen.Source == a.gen.Meta {
 			return live, true
 		}
@@ -71,10 +60,7 @@ func (a *Array) Transposed() (*Array, bool) {
 	if err != nil {
 		return nil, false
 	}
-	t.draft.pair, t.draft.place = d.pair, d.place
-	t.draft.twin.Store(d)
-	if old := d.twin.Swap(t.draft); old != nil {
-		old.inherit(t.draft)
+	if old := a.lineage.reversed.Swap(t.draft); old != nil {
 		was := old.live.Load()
 		was.past.Store(true)
 		was.retire()
@@ -88,73 +74,5 @@ func (a *Array) reversed() (*Array, error) {
 	version := a.version
 	a.h.open.mu.Unlock()
 	n := &catalog.Node{Path: a.gen.Path, Meta: a.gen.Meta.Reversed(), Version: version}
-	return a.h.newArray(n, a.gen.Meta, a.draft.where)
-}
-
-// storeBoth stores what was written, however the array is seen. The caller has
-// paused it.
-func (d *draft) storeBoth(ctx context.Context) error {
-	if twin := d.twin.Load(); twin != nil {
-		s := twin.storer()
-		defer s.leaveHome()
-		if err := s.storeIfBusy(ctx, true); err != nil {
-			return err
-		}
-	}
-	s := d.storer()
-	defer s.leaveHome()
-	return s.storeIfBusy(ctx, true)
-}
-
-// yield stores what was written through the other way to see the array, so that
-// it is seen through this one.
-func (d *draft) yield(ctx context.Context) error {
-	twin := d.twin.Load()
-	if twin == nil || !twin.busy.Load() {
-		return nil
-	}
-	return twin.save(ctx, false)
-}
-
-// both returns the drafts of both ways to see the array, that of d first.
-func (d *draft) both() []*draft {
-	if twin := d.twin.Load(); twin != nil {
-		return []*draft{d, twin}
-	}
-	return []*draft{d}
-}
-
-// alone takes pair and mu when nothing is dirty through the other way to see the array,
-// or, if must is set, cannot be stored. If it fails it takes nothing.
-func (d *draft) alone(ctx context.Context, must bool) error {
-	for {
-		err := d.yield(ctx)
-		if err != nil && !must {
-			return err
-		}
-		d.pair.Lock()
-		d.mu.Lock()
-		twin := d.twin.Load()
-		if err != nil || twin == nil || d.removed || twin.set.Empty() && twin.cuts.IsNone() {
-			return nil
-		}
-		d.part()
-	}
-}
-
-// part gives back what alone has taken.
-func (d *draft) part() {
-	d.mu.Unlock()
-	d.pair.Unlock()
-}
-
-// outgrown returns the array in C order if d is of its reversed one, and that is not of its
-// present shape; otherwise nil. The caller holds pair.
-func (d *draft) outgrown() *Array {
-	if a := d.live.Load(); a.gen.Source != nil {
-		if c := d.twin.Load().live.Load(); c.gen.Meta != a.gen.Source {
-			return c
-		}
-	}
-	return nil
+	return a.h.newArray(n, a.gen.Meta, a.lineage)
 }

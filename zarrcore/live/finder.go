@@ -1,0 +1,83 @@
+package live
+
+import (
+	"context"
+	iofs "io/fs"
+)
+
+// A finder lets handles go on with an array that was moved, where it is now.
+type finder struct{ *Arrays }
+
+// arrived returns the handle that counts now. An array that was moved, and that nobody seemed to
+// have open then, is opened at its new path for that, if it is there. The caller holds no lock.
+func (f finder) arrived(ctx context.Context, a handle) handle {
+	for a = a.newest(); a.astray(); a = a.newest() {
+		b, err := f.openMoved(ctx, a.lineage)
+		if err != nil {
+			break
+		}
+		if a.draft.order == cOrder {
+			a.lineage.bequeath(b)
+		} else if _, ok := b.Transposed(); ok {
+			f.open.inherit(a.lineage, b.lineage, fortranOrder)
+		}
+		if a.astray() {
+			break
+		}
+	}
+	return a
+}
+
+// openMoved opens the array at the path to which it was moved, and moved again since.
+func (f finder) openMoved(ctx context.Context, l *lineage) (a *Array, err error) {
+	err = l.find(func(path string) (err error) {
+		a, err = f.openAt(ctx, l, path)
+		return err
+	})
+	return a, err
+}
+
+// openAt opens the array at the path to which it was moved. What is not stored yet of it is older
+// than what will be written there, and is stored first.
+func (f finder) openAt(ctx context.Context, l *lineage, path string) (*Array, error) {
+	if !l.straight.isRemoved() {
+		if _, err := f.storeAt(ctx, l, path); err != nil {
+			return nil, err
+		}
+		if !l.straight.isRemoved() { // it is not there, or the rest is kept in a file
+			return nil, iofs.ErrNotExist
+		}
+	}
+	return f.Open(ctx, path)
+}
+
+// followTo lets programs that have the array open, which another program has moved to path, go on
+// there. If it is not there any more, nothing happens.
+func (f finder) followTo(ctx context.Context, l *lineage, path string) error {
+	_, err := f.storeAt(ctx, l, path)
+	if err == nil {
+		f.goOn(ctx, l, path)
+	}
+	return err
+}
+
+// goOn is followTo after all is stored.
+func (f finder) goOn(ctx context.Context, l *lineage, path string) {
+	if !l.straight.isRemoved() || !l.inUse() {
+		return
+	}
+	a, err := f.openHere(ctx, path)
+	if err == nil && a.lineage.where == l.where { // otherwise it is looked for when it is used
+		l.bequeath(a)
+	}
+}
+
+// goOnAt lets programs that have the array open, which is there no more, go on with the one at path.
+func (f finder) goOnAt(ctx context.Context, l *lineage, path string) {
+	l.movedTo(path)
+	if l.inUse() { // it may be moved again before anything is done with it
+		if a, err := f.openHere(ctx, path); err == nil {
+			l.bequeath(a)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// A handle leads to what is written to an array in one order and not stored, wherever the array is
+// now.
+type handle struct {
+	h       *Arrays
+	lineage *lineage
+	draft   *draft // that was of this order when the array was opened
+}
+
+// Arrays returns the open arrays of the hierarchy in which the array was opened.
+func (a handle) Arrays() *Arrays { return a.h }
+
+// newest returns the handle that counts now, as far as that is known. It asks no store, so that it
+// can be called while a lock is held.
+func (a handle) newest() handle {
+	of := a.draft.order
+	l := a.lineage.newest(of)
+	return handle{a.h, l, l.draft(of)}
+}
+
+// arrived is newest, also for an array that was moved; see [finder.arrived].
+func (a handle) arrived(ctx context.Context) handle { return finder{a.h}.arrived(ctx, a) }
+
+// astray reports whether the array was moved and has no heir at its new path yet.
+func (a handle) astray() bool { return a.lineage.astray(a.draft.order) }
+
+// opens counts readers that begin, or end, following heirs.
+func (a handle) opens(n int64) { a.h.open.opens(a.lineage, a.draft.order, n) }
+
+// settle stores what reads in the handle's order would not find otherwise.
+func (a handle) settle(ctx context.Context) error {
+	a.lineage.yieldEarlier(ctx)
+	return a.lineage.yield(ctx, a.draft)
+}
+
+// Dirty returns how many bytes are written and not stored, and the error of the last attempt to
+// store them. The error stands until a whole flush has succeeded.
+func (a handle) Dirty() (bytes int64, err error) {
+	d := a.newest().draft
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.set.Bytes(), d.failed.Err
+}
+
+// Unsaved reports whether anything of the array is not stored yet: bytes, or its length. It asks
+// no store.
+func (a handle) Unsaved() bool { return a.newest().draft.busy.Load() }
+
+// IsRemoved reports whether this process has removed the array from the store, or has found that
+// another program has removed or renamed it. One that another has replaced for open handles is not
+// removed.
+func (a handle) IsRemoved() bool { return a.newest().draft.isGone() }
+
+// IsOtherThan reports whether the two are certain to be different arrays: another program has given
+// the name of one of them to the other.
+func (a handle) IsOtherThan(b *Array) bool {
+	return a.newest().lineage.isOtherThan(&b.newest().lineage.place)
+}
+
+// Arrive opens the array where it was moved to, unless that was done already.
+// Only then Live returns what is there. What reads, writes or stores the array
+// does so by itself.
+func (a handle) Arrive(ctx context.Context) {
+	if a = a.newest(); a.astray() {
+		a.arrived(ctx)
+	}
+}
+
+// write writes p, or a first part of it: see crowdRuns.
+func (a handle) write(ctx context.Context, p []byte, off int64, must bool) (int, error) {
+	d, l := a.draft, a.lineage
+	if off < 0 || off > math.MaxInt64-int64(len(p)) {
+		return 0, d.fail("write", fmt.Errorf("%w: byte %d", object.ErrFixedSize, off))
+	}
+	if err := d.live.Load().Writable(); err != nil {
+		return 0, d.fail("write", err)
+	}
+	l.unite()
+	if err := l.await(ctx, d, must); err != nil {
+		return 0, d.fail("write", err)
+	}
+	if l.preceded() { // meanwhile
+		l.part(d)
+		return a.write(ctx, p, off, must)
+	}
+	err := d.failed.Err
+	if d.removed || a.newest() != a {
+		l.part(d)
+		return a.writeAfter(ctx, p, off, must)
+	}
+	if c := l.outgrown(d); c != nil {
+		l.part(d)
+		if t, ok := c.Transposed(); ok && t.draft != d {
+			return t.arrived(ctx).write(ctx, p, off, must)
+		}
+		return 0, d.fail("write", fmt.Errorf("%w: its shape has changed", store.ErrConflict))
+	}
+	defer l.part(d)
+	if err != nil && !must {
+		return 0, d.fail("write", err)
+	}
+	n, err := d.putInside(p, off, must)
+	a.keepToDirtyLimit()
+	return n, d.fail("write", err)
+}
+
+// writeAfter is write once the array is another one, or no more.
+func (a handle) writeAfter(ctx context.Context, p []byte, off int64, must bool) (int, error) {
+	if next := a.arrived(ctx); next != a {
+		return next.write(ctx, p, off, must)
+	}
+	if path := a.lineage.moved.Load(); path != nil {
+		return 0, a.draft.fail("write", fmt.Errorf("%w: it was moved to %q, and is not there",
+			store.ErrConflict, *path))
+	}
+	return len(p), nil
+}
+
+// keepToDirtyLimit stores something if more is dirty than may be. The caller has called alone,
+// which is undone meanwhile.
+func (a handle) keepToDirtyLimit() {
+	if a.h.of.Dirty.Over() <= 0 {
+		return
+	}
+	a.lineage.part(a.draft)
+	a.h.relieve(a.draft)
+	a.lineage.pair.Lock()
+	a.draft.mu.Lock()
+}

@@ -1,0 +1,49 @@
+package live
+
+import "sync/atomic"
+
+// A lineage is an array of this process: where it is, the two orders in which it is seen, and what
+// follows it. Another array may take its place, and another program may make it longer or shorter.
+// Each generation of an array is of one lineage, and open handles follow it. All is read without a
+// lock.
+type lineage struct {
+	place
+	orders
+
+	heirs [orderCount]atomic.Pointer[lineage] // which took this one's place, by our own doing
+
+	// As another program has made the array longer or shorter; and of which this is the later one.
+	// See unite.
+	later, earlier atomic.Pointer[lineage]
+
+	readers [orderCount]atomic.Int64 // open
+	opened  atomic.Int64             // when the array last was, in nanoseconds since 1970
+}
+
+// newest returns the lineage that counts now for handles of an order, as far as that is known.
+func (l *lineage) newest(of order) *lineage {
+	for heir := l.heirs[of].Load(); heir != nil; heir = l.heirs[of].Load() {
+		l = heir
+	}
+	return l
+}
+
+// astray reports whether the array was moved and has no heir at its new path yet.
+func (l *lineage) astray(of order) bool { return l.isMoved() && l.heirs[of].Load() == nil }
+
+// inUse reports whether somebody has the array open, however it is seen.
+func (l *lineage) inUse() bool {
+	return l.readers[cOrder].Load() > 0 || l.readers[fortranOrder].Load() > 0
+}
+
+// bequeath redirects open handles of the array to a, which is in C order.
+func (l *lineage) bequeath(a *Array) {
+	if a.lineage == l {
+		return
+	}
+	reversed := l.reversed.Load()
+	if _, ok := a.Transposed(); ok && reversed != nil {
+		a.h.open.inherit(l, a.lineage, fortranOrder)
+	}
+	a.h.open.inherit(l, a.lineage, cOrder)
+}
