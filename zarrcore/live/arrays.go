@@ -2,6 +2,9 @@ package live
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
 	"log/slog"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
@@ -16,8 +19,14 @@ import (
 // Arrays are the arrays of a hierarchy that are open, by path. All methods may be called
 // concurrently.
 type Arrays struct {
-	of Options
+	*common
+	finder // opens them
+	saver  // stores what nobody flushes
+}
 
+// common is what all open arrays of a hierarchy share.
+type common struct {
+	of      Options
 	unsaved           // the drafts with something to store
 	open    table     // in their current generations
 	renames renameLog // that have been done
@@ -43,10 +52,11 @@ type Options struct {
 
 // New returns Arrays of which none is open.
 func New(o Options) *Arrays {
-	return &Arrays{
-		of: o, open: table{arrays: map[string]*Array{}},
-		unsaved: unsaved{drafts: map[*draft]struct{}{}},
-	}
+	c := &common{of: o, open: table{arrays: map[string]*Array{}}}
+	h := &Arrays{common: c, saver: saver{&keeper{common: c}}}
+	h.finder = finder{&opener{c, h}}
+	c.unsaved = unsaved{drafts: map[*draft]struct{}{}, flushOld: h.flushOld}
+	return h
 }
 
 // Close ends the use of all arrays. What is not stored is lost.
@@ -54,9 +64,6 @@ func (h *Arrays) Close() {
 	h.unsaved.close()
 	h.open.takeAll()
 }
-
-// Writable reports whether the store can be written to.
-func (h *Arrays) Writable() bool { return !h.of.ReadOnly && h.of.Store.Writable() }
 
 // Node reads the metadata of the node at path; see [catalog.Catalog.Node].
 func (h *Arrays) Node(ctx context.Context, path string) (*catalog.Node, error) {
@@ -68,3 +75,32 @@ func (h *Arrays) NextID() uint64 { return h.open.nextID() }
 
 // Len returns how many arrays are open.
 func (h *Arrays) Len() int { return h.open.len() }
+
+// Writable reports whether the store can be written to.
+func (c *common) Writable() bool { return !c.of.ReadOnly && c.of.Store.Writable() }
+
+// whereIs returns the identity of the directory at path, for an array that may be written to; "" if
+// it is not known.
+func (c *common) whereIs(ctx context.Context, path string) string {
+	if !c.Writable() {
+		return ""
+	}
+	identity, err := c.of.Store.Identity(ctx, path)
+	if err != nil { // opening the array finds out why
+		return ""
+	}
+	return identity
+}
+
+// absent returns catalog.ErrOrphan if it is certain that there is no node at path, and nil if
+// there is one. Any other error says why that is not known.
+func (c *common) absent(ctx context.Context, path string) error {
+	_, err := c.of.Catalog.Node(ctx, path)
+	if !errors.Is(err, iofs.ErrNotExist) {
+		return err
+	}
+	if _, err := c.of.Catalog.Node(ctx, ""); err != nil {
+		return fmt.Errorf("%w: %w", errAway, err)
+	}
+	return errGone
+}

@@ -1,7 +1,5 @@
 package live
 
-import "context"
-
 // This file is about writers that wait: while more is dirty than memory (--dirty-size) and scratch
 // have room for, and while they are too far ahead of the store.
 
@@ -30,18 +28,3 @@ func (d *draft) backlogMost() int64 {
 // stored before it goes on: where chunks are one element wide each may make another
 // one dirty, and a megabyte a million, with notes of hundreds of bytes each.
 const crowdRuns = 4096
-
-// relieve stores something, for memory and scratch are full: what d has first.
-func (h *Arrays) relieve(d *draft) {
-	if h.of.Dirty.Over() > 0 && !d.rests() {
-		d.save(context.Background(), false) // its error stays with the draft
-	}
-	for _, other := range h.unsaved.all() {
-		if h.of.Dirty.Over() == 0 {
-			return
-		}
-		if other != d && !other.rests() {
-			other.saveBeside()
-		}
-	}
-}

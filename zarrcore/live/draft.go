@@ -16,7 +16,7 @@ import (
 // dirty chunks, and the length of axis 0. All generations that our own changes
 // make of an array share it; how it gets into the store is in flush.go.
 type draft struct {
-	h      *Arrays
+	h      *common
 	*place // that of both orders
 	order
 
@@ -30,17 +30,6 @@ type draft struct {
 
 // drainFrom is from how many bytes of complete objects on they are stored in the background.
 const drainFrom = 8 << 20
-
-// newDraft returns the draft of an array of a lineage that was just opened, in the array's order.
-func (h *Arrays) newDraft(l *lineage, a *Array) *draft {
-	d := &draft{h: h, place: &l.place, order: cOrder}
-	if a.gen.Source != nil {
-		d.order = fortranOrder
-	}
-	d.state.init(h.of.Dirty.NewSet(), a.gen.Rows())
-	d.live.Store(a)
-	return d
-}
 
 // WriteAt writes p at byte off of the live array, into memory; Flush stores it.
 // What lies beyond the end lets axis 0 grow, by whole rows in the end: Size is
@@ -200,3 +189,14 @@ func (a *Array) Live() *Array {
 	}
 	return a.newest().draft.live.Load()
 }
+
+// removedHere reports that this process has removed the array. Where it is at it just
+// now, that ends first.
+func (d *draft) removedHere() bool {
+	d.flushing.Lock()
+	defer d.flushing.Unlock()
+	return d.isRemoved()
+}
+
+// isInUse reports whether somebody has the array open, however it is seen.
+func (d *draft) isInUse() bool { return d.live.Load().lineage.inUse() }

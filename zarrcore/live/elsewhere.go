@@ -27,19 +27,6 @@ var (
 // maxLooks is how often an array is looked for that another program renames while it is opened.
 const maxLooks = 100
 
-// whereIs returns the identity of the directory at path, for an array that may be written to; "" if
-// it is not known.
-func (h *Arrays) whereIs(ctx context.Context, path string) string {
-	if !h.Writable() {
-		return ""
-	}
-	identity, err := h.of.Store.Identity(ctx, path)
-	if err != nil { // opening the array finds out why
-		return ""
-	}
-	return identity
-}
-
 // gather lets what is known of the array at path under former names go on there, before it is
 // opened. What was written by those names is stored first: it is older than what follows. It
 // returns the identity of the array's directory. The caller holds no lock of a draft.

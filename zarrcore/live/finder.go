@@ -5,8 +5,23 @@ import (
 	iofs "io/fs"
 )
 
-// A finder lets handles go on with an array that was moved, where it is now.
-type finder struct{ *Arrays }
+// A finder finds arrays that are not where they were: this process has moved them, or another
+// program. What is known of one goes on where it is now.
+type finder struct{ *opener }
+
+// Open returns the array at path as it is stored now. While nothing has
+// changed it returns the same Array, whose cached chunks stay in use. An array
+// whose data cannot be read is an error that wraps errors.ErrUnsupported or
+// meta.ErrInvalid, and a group is an error that wraps ErrNotArray.
+func (f finder) Open(ctx context.Context, path string) (*Array, error) {
+	return f.openAfter(ctx, path, f.prepared)
+}
+
+// prepared is the preparation of an array that nothing is known of under other names; see gather.
+func (f finder) prepared(ctx context.Context, path string) (opening, error) {
+	where, err := f.gather(ctx, path)
+	return opening{where: where, gathered: true}, err
+}
 
 // arrived returns the handle that counts now. An array that was moved, and that nobody seemed to
 // have open then, is opened at its new path for that, if it is there. The caller holds no lock.

@@ -104,8 +104,8 @@ func (d *draft) stored(j *batch.Job) {
 }
 
 // forgetChunks lets the chunks of the job's object be loaded again.
-func (h *Arrays) forgetChunks(j *batch.Job) {
+func (c *common) forgetChunks(j *batch.Job) {
 	j.Gen.Objects.EachChunk(j.Number, func(n, _ int64) {
-		h.of.Shared.Cache.Forget(chunk.ID{Array: j.Gen.ID, Chunk: n})
+		c.of.Shared.Cache.Forget(chunk.ID{Array: j.Gen.ID, Chunk: n})
 	})
 }

@@ -29,7 +29,7 @@ func (a handle) newest() handle {
 }
 
 // arrived is newest, also for an array that was moved; see [finder.arrived].
-func (a handle) arrived(ctx context.Context) handle { return finder{a.h}.arrived(ctx, a) }
+func (a handle) arrived(ctx context.Context) handle { return a.h.finder.arrived(ctx, a) }
 
 // astray reports whether the array was moved and has no heir at its new path yet.
 func (a handle) astray() bool { return a.lineage.astray(a.draft.order) }

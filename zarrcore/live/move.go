@@ -115,7 +115,7 @@ func (v *move) openedLate() []*Array {
 func (v *move) followLate(ctx context.Context, late []*Array) {
 	for _, a := range late {
 		path, _ := store.Moved(a.gen.Path, v.From, v.To)
-		err := finder{v.Arrays}.followTo(ctx, a.lineage, path)
+		err := v.finder.followTo(ctx, a.lineage, path)
 		if a.draft.isRemoved() {
 			continue
 		}
@@ -133,7 +133,7 @@ func (v *move) follow(ctx context.Context, open ...*Array) {
 		v.Arrays.open.take(old.gen.Path)
 		path, _ := store.Moved(old.gen.Path, v.From, v.To)
 		old.lineage.abandon()
-		finder{v.Arrays}.goOnAt(ctx, old.lineage, path)
+		v.finder.goOnAt(ctx, old.lineage, path)
 	}
 }
 
@@ -174,7 +174,7 @@ func (v *move) pauseOriginal(ctx context.Context) (old *Array, err error) {
 	l.replaced.Store(true)
 	v.resumes = append(v.resumes, func() {
 		if a.draft.isRemoved() {
-			finder{v.Arrays}.goOnAt(ctx, l, v.To)
+			v.finder.goOnAt(ctx, l, v.To)
 		} else {
 			l.replaced.Store(false)
 		}

@@ -32,7 +32,7 @@ func (h *Arrays) Forget(path string, a *Array) {
 	for _, d := range h.orphansAt(path) { // a, which is paused, is no longer one
 		h.of.Log.Warn("what was written for an array that was here before goes with the one "+
 			"that is removed", "array", path, "bytes", d.set.Bytes())
-		h.dropDraft(d)
+		h.drop(d)
 	}
 }
 
@@ -104,7 +104,7 @@ func (h *Arrays) Renew(ctx context.Context, path string) {
 	if h.open.at(path) == nil {
 		return
 	}
-	h.renewed(ctx, path, nil, h.unprepared) // what cannot be opened any more is not to be renewed
+	h.opener.renewed(ctx, path, nil, h.opener.unprepared) // what cannot be opened any more is not to be renewed
 }
 
 // Fingerprint returns a text that is another one after the document or an object of the array at

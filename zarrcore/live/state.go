@@ -98,6 +98,20 @@ func (s *state) isGone() bool {
 	return s.removed || s.unnamed
 }
 
+// hasExpired reports whether flushes have not found the array for as long as age.
+func (s *state) hasExpired(age time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed.Expired(age)
+}
+
+// isOld reports whether something has waited for a flush for too long.
+func (s *state) isOld() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.since.IsZero() && (time.Since(s.last) > age || time.Since(s.since) > longAge)
+}
+
 // rests reports that a flush has failed and it is not yet time for another.
 func (s *state) rests() bool {
 	s.mu.Lock()

@@ -24,6 +24,15 @@ type storer struct {
 // storer returns what stores the draft. The caller holds flushing, and calls leaveHome in the end.
 func (d *draft) storer() *storer { return &storer{draft: d} }
 
+// look returns why the array cannot be stored, if it is not there.
+func (d *draft) look(ctx context.Context) error {
+	d.flushing.Lock()
+	defer d.flushing.Unlock()
+	s := d.storer()
+	defer s.leaveHome()
+	return s.findHome(ctx)
+}
+
 // findHome holds the array's directory open, until leaveHome. It makes sure that the array is still
 // the one that the draft was made of. The caller holds flushing.
 func (s *storer) findHome(ctx context.Context) (err error) {

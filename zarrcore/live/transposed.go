@@ -74,5 +74,5 @@ func (a *Array) reversed() (*Array, error) {
 	version := a.version
 	a.h.open.mu.Unlock()
 	n := &catalog.Node{Path: a.gen.Path, Meta: a.gen.Meta.Reversed(), Version: version}
-	return a.h.newArray(n, a.gen.Meta, a.lineage)
+	return a.h.opener.newArray(n, a.gen.Meta, a.lineage)
 }

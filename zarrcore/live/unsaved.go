@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/rescue"
-	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // unsaved are the drafts with something to store. Its lock is held over nothing that waits. All
@@ -20,7 +18,8 @@ type unsaved struct {
 	drafts map[*draft]struct{}
 	ager   *time.Timer // of flushOld, until close; nil while there are none
 	closed bool
-	kept   []string // files with what was given up
+
+	flushOld func() // called a while after something has become unsaved; it calls again
 }
 
 // add adds d.
@@ -57,20 +56,6 @@ func (u *unsaved) again() {
 	}
 }
 
-// keep notes that something was given up, and is kept in a file.
-func (u *unsaved) keep(file string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.kept = append(u.kept, file)
-}
-
-// Kept returns the files with what was given up, because its arrays are no more.
-func (u *unsaved) Kept() []string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return slices.Clone(u.kept)
-}
-
 // close ends the calls of flushOld.
 func (u *unsaved) close() {
 	u.mu.Lock()
@@ -78,33 +63,6 @@ func (u *unsaved) close() {
 	u.closed = true
 	if u.ager != nil {
 		u.ager.Stop()
-	}
-}
-
-// flushOld stores what nobody has flushed for long, and what could not be stored
-// before.
-func (u *unsaved) flushOld() {
-	for _, d := range u.all() {
-		d.mu.Lock()
-		due := !d.since.IsZero() && (time.Since(d.last) > age || time.Since(d.since) > longAge)
-		d.mu.Unlock()
-		if !due {
-			continue
-		}
-		if d.rests() {
-			d.giveUpOrphan(context.Background(), unstored.OrphanAge)
-		} else {
-			d.saveBeside()
-		}
-	}
-	u.again()
-}
-
-// GiveUpOrphans keeps in files what was written to arrays that flushes have not found for as long
-// as age, unless a program has them open.
-func (u *unsaved) GiveUpOrphans(ctx context.Context, age time.Duration) {
-	for _, d := range u.all() {
-		d.giveUpOrphan(ctx, age)
 	}
 }
 
