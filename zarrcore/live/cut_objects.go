@@ -13,7 +13,9 @@ import (
 // hold rows of both kinds. The objects of dirty are left out, because they are about to be stored.
 // What became dirty since that was asked does not count: this flush has to cut it too, because it
 // forgets the cut. There are stored objects for at most so many rows.
-func (s *storer) cutObjects(ctx context.Context, a *Array, rows int64, dirty []int64) (straddling []int64, err error) {
+func (s *storer) cutObjects(
+	ctx context.Context, a *Array, rows int64, dirty []int64,
+) (straddling []int64, err error) {
 	was, err := a.gen.WithRows(rows, 0, a.gen.ID)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@
 // Open handles keep the generation that they opened until a program of this mount writes to the
 // array (outside.go). Handles in Fortran order keep it even then, because their elements would
 // otherwise be at other bytes. Dirty bytes are taken into the generation that is opened
-// (joinEarly in flush.go).
+// (joinEarly in join.go).
 //
 // # Writing
 //
@@ -31,17 +31,34 @@
 // (errOvertaken in flush.go).
 //
 // A .npy in Fortran order shows the array with its axes reversed (transposed.go), so its chunks
-// need no transposing. Each of the two orders has a draft of its own. Each stores its dirty bytes
-// before the other is used, and only one is written or resized at a time.
+// need no transposing. Each of the two orders has a draft of its own (orders.go). Each stores its
+// dirty bytes before the other is used, and only one is written or resized at a time.
 //
 // All of a flush happens in the array's own directory, which stays open (catalog.Home).
 // Directories are created below it only. So what is stored follows a rename by another program,
 // and nothing is created again under the old name.
 //
+// # Parts
+//
+// Each part uses those above it:
+//
+//   - renameLog: what this process renames. place: where one array is.
+//   - state: what is not stored of an array in one order. generations: how long it is by now.
+//   - draft: both together; bytes are put into it, and it is resized.
+//   - storer: one flush of a draft. source: what package batch asks of the draft. retraction: rows
+//     that are refused are taken back.
+//   - orders: the two drafts of an array. lineage: its place, its orders, and what follows it.
+//   - opener: opens arrays. finder: finds those that are elsewhere.
+//   - keeper: what cannot be stored any more. saver: what nobody flushes.
+//   - handle: what a program has open. Array: a handle, and what it shows. Arrays: all of them.
+//
+// Three references go up. A draft has its newest Array, which has the draft. It adds itself to the
+// sets of all arrays: unsaved, and table. A handle names the Arrays that it is of.
+//
 // # Lock order
 //
-// draft.flushing, place.away, draft.reshaping, orders.pair, draft.mu, table.mu, scan.Watch.mu; then
-// the locks of dirty, band and chunk. From orders.pair on none is held while reading from the store,
-// writing to it, decoding or encoding. Of the two drafts of a Fortran array the reversed one is
-// locked last. See docs/LOCKS.md.
+// draft.flushing, place.away, generations.reshaping, orders.pair, draft.mu, table.mu,
+// scan.Watch.mu; then the locks of dirty, band and chunk. From orders.pair on none is held while
+// reading from the store, writing to it, decoding or encoding. Of the two drafts of a Fortran array
+// the reversed one is locked last. See docs/LOCKS.md.
 package live

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -16,14 +15,11 @@ import (
 // dirty chunks, and the length of axis 0. All generations that our own changes
 // make of an array share it; how it gets into the store is in flush.go.
 type draft struct {
-	h      *common
+	generations
 	*place // that of both orders
-	order
+	order  order
 
-	live atomic.Pointer[Array] // the newest generation
-
-	reshaping sync.RWMutex // held for writing while the document is replaced, and for reading while another generation is made
-	flushing  sync.Mutex   // held while chunks are frozen, or cut
+	flushing sync.Mutex // held while chunks are frozen, or cut
 
 	state // its mu also guards changes of live
 }
@@ -165,7 +161,8 @@ func (d *draft) touch() {
 
 // kick starts storing complete objects once it is worth it. The caller holds mu.
 func (d *draft) kick() {
-	if d.drains || d.complete.Backlog < min(drainFrom, d.h.of.Dirty.Limit()/4) || d.failed.Err != nil {
+	least := min(drainFrom, d.h.of.Dirty.Limit()/4)
+	if d.drains || d.complete.Backlog < least || d.failed.Err != nil {
 		return
 	}
 	d.drains = true
@@ -190,7 +187,7 @@ func (a *Array) Live() *Array {
 	return a.newest().draft.live.Load()
 }
 
-// removedHere reports that this process has removed the array. Where it is at it just
+// removedHere reports whether this process has removed the array. Where it is at it just
 // now, that ends first.
 func (d *draft) removedHere() bool {
 	d.flushing.Lock()

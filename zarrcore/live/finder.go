@@ -87,7 +87,8 @@ func (f finder) goOn(ctx context.Context, l *lineage, path string) {
 	}
 }
 
-// goOnAt lets programs that have the array open, which is there no more, go on with the one at path.
+// goOnAt lets programs that have the array open, which is there no more, go on with the one at
+// path.
 func (f finder) goOnAt(ctx context.Context, l *lineage, path string) {
 	l.movedTo(path)
 	if l.inUse() { // it may be moved again before anything is done with it

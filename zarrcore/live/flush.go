@@ -10,14 +10,9 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
-	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
-
-// maxConflicts is how often another program may replace a document that is being replaced.
-const maxConflicts = 100
 
 // This file stores drafts: chunks first, then what the document says of them. Where the array has
 // become shorter, that keeps rows that were cut from coming back. A program that finds the new
@@ -28,7 +23,7 @@ const maxConflicts = 100
 // is dropped, which is ErrFraction.
 func (a *Array) Flush(ctx context.Context, durable bool) error {
 	now := a.arrived(ctx)
-	if err := now.lineage.yield(ctx, now.draft); err != nil {
+	if err := now.yield(ctx); err != nil {
 		return err
 	}
 	return now.draft.flush(ctx, durable)
@@ -39,7 +34,7 @@ func (a *Array) Flush(ctx context.Context, durable bool) error {
 func (a *Array) Save(ctx context.Context, durable bool) error {
 	now := a.arrived(ctx)
 	d := now.draft
-	if err := now.lineage.yield(ctx, d); err != nil {
+	if err := now.yield(ctx); err != nil {
 		return err
 	}
 	err := d.save(ctx, durable)
@@ -113,7 +108,8 @@ func (s *storer) sync(ctx context.Context) error {
 	if s.home == nil && s.h.of.Durable.Any(s.path) {
 		m, err := s.openHome(ctx)
 		if errors.Is(err, iofs.ErrNotExist) {
-			return fmt.Errorf("%w: it was removed, or renamed, before what was stored was made durable", catalog.ErrOrphan)
+			return fmt.Errorf("%w: it was removed, or renamed, "+
+				"before what was stored was made durable", catalog.ErrOrphan)
 		}
 		if err != nil {
 			return err
@@ -143,43 +139,43 @@ func (s *storer) storeIfBusy(ctx context.Context, ends bool) error {
 
 // conclude notes how a flush has ended. One that was interrupted says nothing of
 // whether the array can be stored.
-func (d *draft) conclude(ctx context.Context, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (s *storer) conclude(ctx context.Context, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err != nil && ctx.Err() != nil {
 		return
 	}
 	if err != nil && !errors.Is(err, object.ErrFraction) {
-		d.failed.Note(err)
-		d.h.of.Shared.Count.FlushErrors.Add(1)
-		if d.set.Empty() && d.ahead.IsEmpty() && errors.Is(err, catalog.ErrOrphan) {
-			d.h.of.Log.Error("the new size is not stored", "array", d.path, "err", err)
-			d.giveUpSize()
+		s.failed.Note(err)
+		s.h.of.Shared.Count.FlushErrors.Add(1)
+		if s.set.Empty() && s.ahead.IsEmpty() && errors.Is(err, catalog.ErrOrphan) {
+			s.h.of.Log.Error("the new size is not stored", "array", s.path, "err", err)
+			s.giveUpSize()
 			return
 		}
-		d.h.of.Log.Error(d.prospect(), "array", d.path, "bytes", d.set.Bytes(), "err", err)
-		d.settled.Broadcast()
+		s.h.of.Log.Error(s.prospect(), "array", s.path, "bytes", s.set.Bytes(), "err", err)
+		s.settled.Broadcast()
 		return
 	}
-	d.settleError()
-	d.ahead.Count(d.rows.Load())
-	d.since = time.Time{}
-	if d.set.Empty() && d.settledSize(d.live.Load().gen) { // otherwise something was written meanwhile
-		d.busy.Store(false)
-		d.h.unsaved.remove(d)
-	} else {
-		d.since = time.Now()
+	s.settleError()
+	s.ahead.Count(s.rows.Load())
+	s.since = time.Time{}
+	if s.set.Empty() && s.settledSize(s.live.Load().gen) {
+		s.busy.Store(false)
+		s.h.unsaved.remove(s.draft)
+	} else { // something was written meanwhile
+		s.since = time.Now()
 	}
 }
 
 // giveUpSize forgets that the array was to get another length, which is all that was to
 // be stored of it, since it is no more. What asked for it was told. The caller holds mu.
-func (d *draft) giveUpSize() {
-	d.settleError()
-	d.since = time.Time{}
-	d.cuts.Forget()
-	d.busy.Store(false)
-	d.h.unsaved.remove(d)
+func (s *storer) giveUpSize() {
+	s.settleError()
+	s.since = time.Time{}
+	s.cuts.Forget()
+	s.busy.Store(false)
+	s.h.unsaved.remove(s.draft)
 }
 
 // store is a whole flush; see storeIfBusy.
@@ -213,10 +209,12 @@ func (s *storer) store(ctx context.Context, ends bool) error {
 	}
 }
 
-// errOvertaken says that another program has changed the array's length since it was found out which objects a cut concerns.
+// errOvertaken says that another program has changed the array's length since it was found out
+// which objects a cut concerns.
 var errOvertaken = fmt.Errorf("%w: another program has changed its length", store.ErrConflict)
 
-// storeAll stores the objects, and then the document. If it is errOvertaken, the cut is to be done again: of the array that is there then.
+// storeAll stores the objects, and then the document. If it is errOvertaken, the cut is to be done
+// again: of the array that is there then.
 func (s *storer) storeAll(ctx context.Context) error {
 	s.mu.Lock()
 	a, rows, most := s.live.Load(), s.rows.Load(), s.cuts.Most()
@@ -247,186 +245,18 @@ func (s *storer) storeAll(ctx context.Context) error {
 }
 
 // dropFraction cuts an incomplete row at the end.
-func (d *draft) dropFraction() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	tail, row := d.live.Load().gen.Tail()
+func (s *storer) dropFraction() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tail, row := s.live.Load().gen.Tail()
 	if tail == 0 {
 		return nil
 	}
-	d.h.of.Log.Warn("the last bytes are not a whole row and are dropped", "array", d.path, "bytes", tail, "row", row)
-	if err := d.cut(d.live.Load().gen.WholeRows()); err != nil {
+	s.h.of.Log.Warn("the last bytes are not a whole row and are dropped",
+		"array", s.path, "bytes", tail, "row", row)
+	if err := s.cut(s.live.Load().gen.WholeRows()); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: the last %d bytes are dropped, a row has %d",
 		object.ErrFraction, tail, row)
-}
-
-// reconcile makes sure that the array is still the one that the draft was made
-// of. Other attributes do not matter, and rows that others have appended are taken
-// in; another layout is a conflict. The caller has found the array's home.
-func (s *storer) reconcile(ctx context.Context) error {
-	if err := s.refused(); err != nil {
-		return err
-	}
-	for {
-		s.home.Look(ctx)
-		known := s.h.open.version(s.draft)
-		n, err := s.home.Node(ctx)
-		if err != nil {
-			return err
-		}
-		taken := n.Version == known
-		if !taken {
-			taken, err = s.takeIn(n, known)
-		}
-		if err != nil {
-			return err
-		}
-		if taken {
-			return s.checkAhead(ctx)
-		}
-	}
-}
-
-// takeIn lets the draft be of the array as n describes it. It reports false where
-// the document that the draft is of is no longer the one that was known before n was
-// read: then another one may be newer than n.
-func (d *draft) takeIn(n *catalog.Node, known string) (bool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.h.open.version(d) != known {
-		return false, nil
-	}
-	if n.Kind == catalog.DirectoryNode {
-		return false, fmt.Errorf("%w: its document is not there", catalog.ErrOrphan)
-	}
-	switch {
-	case n.Kind != catalog.ArrayNode || n.Err != nil:
-	case d.matches(n.Meta) || d.join(n.Meta):
-		d.h.open.setVersion(d, n.Version)
-		d.ahead.IsDoubtful.Store(true)
-		return true, nil
-	case d.isShorter(d.live.Load().gen, n.Meta):
-		return false, &unstored.CutError{Had: d.rows.Load(), Has: n.Meta.Shape[0]}
-	}
-	return false, fmt.Errorf("%w: its document was replaced by another", catalog.ErrOrphan)
-}
-
-// join takes in rows that another program has appended, also while this process
-// stores what was written to the array. What was written here stays in its place;
-// where both have appended, bytes that only one has written all count. Rows are cut
-// of the array as it is then. The caller holds mu.
-func (d *draft) join(m *meta.Array) bool {
-	a := d.live.Load()
-	if a.gen.Source != nil {
-		return a.gen.Outlasts(m)
-	}
-	if len(m.Shape) == 0 || d.lengths.AnyOther() || !a.gen.Meta.SameLayout(m) {
-		return false
-	}
-	rows, cut := m.Shape[0], d.cuts.Low()
-	switch {
-	case cut != unstored.NoCut:
-		if rows < cut {
-			return false
-		}
-		d.cuts.HadRows(d.rows.Load())
-		d.cuts.CutFresh(a.gen.Rows()) // rows may have been appended to what was stored since the cut
-	case min(rows, a.gen.Rows()) < d.rows.Load():
-		return false
-	case rows*a.gen.Grid.RowBytes() > a.Size():
-		id := a.gen.ID
-		if a.gen.Objects.Bounded() {
-			id = d.h.open.nextID()
-		}
-		b, err := d.next(a.gen.WithRows(rows, rows*a.gen.Grid.RowBytes(), id))
-		if err != nil {
-			return false
-		}
-		b.newEpoch()
-		d.adopt(b)
-	}
-	d.rows.Store(rows)
-	d.lengths.Settle(rows)
-	return true
-}
-
-// joinEarly takes in what another program has appended before a flush does. A program that opens
-// the array now is then shown what is not stored yet. The version that counted before n was read
-// is known; joinEarly reports again where another one counts by now. Where objects end with the
-// array, a flush counts on the rows that it began with. The caller holds pair.
-func (d *draft) joinEarly(n *catalog.Node, known string) (joined, again bool) {
-	if d.busy.Load() && d.live.Load().gen.Objects.Bounded() {
-		if !d.flushing.TryLock() {
-			return false, true
-		}
-		defer d.flushing.Unlock()
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.h.open.version(d) != known {
-		return false, true
-	}
-	if !d.busy.Load() || d.removed || d.failed.IsCut() ||
-		d.matches(n.Meta) || !d.join(n.Meta) {
-		return false, false
-	}
-	d.h.open.setVersion(d, n.Version)
-	d.ahead.IsDoubtful.Store(true)
-	return true, false
-}
-
-// putShape stores the length of axis 0, which was before when the objects were
-// stored. Where another program makes the array longer meanwhile, that is taken in
-// first, and may make it needless. A cut has to be done again then.
-func (s *storer) putShape(ctx context.Context, before, rows int64) error {
-	for tries := 0; ; tries++ {
-		now := s.rows.Load()
-		switch {
-		case now != before && rows < before:
-			return errOvertaken
-		case now != before && rows <= now:
-			return nil
-		}
-		err := s.putRows(ctx, now, rows)
-		if !errors.Is(err, store.ErrConflict) || tries == maxConflicts {
-			return err
-		}
-		if rows < before {
-			return errOvertaken
-		}
-		if err := s.reconcile(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// putRows stores the length of axis 0, unless the stored one is not before.
-func (s *storer) putRows(ctx context.Context, before, rows int64) error {
-	s.reshaping.Lock()
-	defer s.reshaping.Unlock()
-	a := s.live.Load()
-	key, doc, cond, err := s.home.Reshaped(ctx, meta.ShapeOfRows(a.gen.Meta.Shape, before), meta.ShapeOfRows(a.gen.Meta.Shape, rows))
-	if err != nil {
-		return err
-	}
-	if err := s.h.of.Catalog.DropConsolidated(ctx, s.path); err != nil {
-		return err
-	}
-	if _, err := catalog.ReplaceIn(ctx, s.home.Store, key, doc, cond); err != nil {
-		return err
-	}
-	s.rows.Store(rows) // whatever fails from here on, that is stored
-	s.h.of.Durable.Note(s.path, key)
-	n, err := s.home.Array(ctx)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.matches(n.Meta) { // otherwise another program has replaced it since
-		s.h.open.setVersion(s.draft, n.Version)
-	}
-	return nil
 }

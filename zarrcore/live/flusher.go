@@ -19,7 +19,7 @@ func (d *draft) drain() {
 			return
 		}
 		if err := s.findHome(context.Background()); err != nil {
-			d.conclude(context.Background(), err)
+			s.conclude(context.Background(), err)
 			continue
 		}
 		if len(objects) == 0 {
@@ -27,7 +27,7 @@ func (d *draft) drain() {
 		}
 		s.writer().Feed(context.Background(), &p, objects)
 		if p.HasFailed() {
-			d.conclude(context.Background(), p.End())
+			s.conclude(context.Background(), p.End())
 			p = batch.Pipeline{}
 		}
 	}

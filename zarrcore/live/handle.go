@@ -37,10 +37,13 @@ func (a handle) astray() bool { return a.lineage.astray(a.draft.order) }
 // opens counts readers that begin, or end, following heirs.
 func (a handle) opens(n int64) { a.h.open.opens(a.lineage, a.draft.order, n) }
 
+// yield stores what was written in the other order, so that it is seen in the handle's.
+func (a handle) yield(ctx context.Context) error { return a.lineage.yield(ctx, a.draft) }
+
 // settle stores what reads in the handle's order would not find otherwise.
 func (a handle) settle(ctx context.Context) error {
 	a.lineage.yieldEarlier(ctx)
-	return a.lineage.yield(ctx, a.draft)
+	return a.yield(ctx)
 }
 
 // Dirty returns how many bytes are written and not stored, and the error of the last attempt to

@@ -18,8 +18,7 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 	if a.slice != nil {
 		return a.slice.clear(ctx, off, n)
 	}
-	now := a.arrived(ctx)
-	if err := now.lineage.yield(ctx, now.draft); err != nil {
+	if err := a.arrived(ctx).yield(ctx); err != nil {
 		return err
 	}
 	live := a.Live()
@@ -27,14 +26,26 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 	if n < end-off {
 		end = off + n
 	}
+	c := clearing{live, off, end}
 	if end-off <= clearPlain || !live.gen.Fill.IsZero() {
-		return a.writeZeros(ctx, off, end)
+		return c.write(ctx, off, end)
 	}
-	objects, err := live.occupied(ctx)
+	return c.run(ctx)
+}
+
+// A clearing makes bytes [off, end) of an array zero, without writing to holes.
+type clearing struct {
+	*Array
+	off, end int64
+}
+
+// run clears the chunks that may be stored or dirty.
+func (c *clearing) run(ctx context.Context) error {
+	objects, err := c.occupied(ctx)
 	for _, obj := range objects {
-		live.gen.Objects.EachChunk(obj, func(chunk, _ int64) {
-			if err == nil && chunk < live.gen.Grid.Chunks() {
-				err = clearChunk(ctx, live, chunk, off, end)
+		c.gen.Objects.EachChunk(obj, func(chunk, _ int64) {
+			if err == nil && chunk < c.gen.Grid.Chunks() {
+				err = c.chunk(ctx, chunk)
 			}
 		})
 	}
@@ -43,37 +54,38 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 
 // occupied returns the objects that are dirty or stored. Those that are dirty are
 // looked for first, for they may become stored meanwhile.
-func (a *Array) occupied(ctx context.Context) ([]int64, error) {
-	objects := a.gen.Objects.Holders(a.draft.set.Numbers())
-	err := scan.Each(ctx, a.of.Store, a.gen.Objects.Keys, func(n int64) {
+func (c *clearing) occupied(ctx context.Context) ([]int64, error) {
+	objects := c.gen.Objects.Holders(c.draft.set.Numbers())
+	err := scan.Each(ctx, c.of.Store, c.gen.Objects.Keys, func(n int64) {
 		objects = append(objects, n)
 	})
 	slices.Sort(objects)
 	return slices.Compact(objects), err
 }
 
-// clearChunk makes zero what lies in [off, end) of a chunk.
-func clearChunk(ctx context.Context, a *Array, chunk, off, end int64) error {
-	box := a.gen.Grid.Box(chunk)
-	if slab := a.gen.Grid.Slab(a.gen.Grid.SlabOfChunk(chunk)); box.Off >= end || slab.Off+slab.Len <= off {
+// chunk clears what is to be cleared of a chunk.
+func (c *clearing) chunk(ctx context.Context, chunk int64) error {
+	box := c.gen.Grid.Box(chunk)
+	slab := c.gen.Grid.Slab(c.gen.Grid.SlabOfChunk(chunk))
+	if box.Off >= c.end || slab.Off+slab.Len <= c.off {
 		return nil
 	}
 	for at := range box.Runs() {
-		if err := a.writeZeros(ctx, max(at, off), min(at+box.RunLen, end)); err != nil {
+		if err := c.write(ctx, max(at, c.off), min(at+box.RunLen, c.end)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeZeros writes zero bytes to [off, end).
-func (a *Array) writeZeros(ctx context.Context, off, end int64) error {
+// write writes zero bytes to [off, end).
+func (c *clearing) write(ctx context.Context, off, end int64) error {
 	for off < end {
 		if err := ctx.Err(); err != nil {
-			return a.draft.fail("write", err)
+			return c.draft.fail("write", err)
 		}
 		k := min(end-off, int64(len(object.Zeros)))
-		if _, err := a.WriteAt(ctx, object.Zeros[:k], off); err != nil {
+		if _, err := c.WriteAt(ctx, object.Zeros[:k], off); err != nil {
 			return err
 		}
 		off += k

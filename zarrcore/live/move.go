@@ -14,7 +14,7 @@ import (
 type Move struct {
 	From, To string
 	Replaces bool   // there is something at To that it replaces
-	Copied   string // not empty: that at From is a copy of the array at To, which had this fingerprint
+	Copied   string // the fingerprint of the array at To, of which that at From is a copy; or empty
 }
 
 // A move is a Move that is being done.
@@ -102,8 +102,8 @@ func (v *move) pauseBelow(ctx context.Context) error {
 	return nil
 }
 
-// openedLate returns the arrays below From that were opened after the others were paused, and before
-// the rename began.
+// openedLate returns the arrays below From that were opened after the others were paused, and
+// before the rename began.
 func (v *move) openedLate() []*Array {
 	return slices.DeleteFunc(v.Arrays.open.below(v.From), func(a *Array) bool {
 		return slices.ContainsFunc(v.open, func(b *Array) bool { return a.lineage == b.lineage })

@@ -104,7 +104,8 @@ func (h *Arrays) Renew(ctx context.Context, path string) {
 	if h.open.at(path) == nil {
 		return
 	}
-	h.opener.renewed(ctx, path, nil, h.opener.unprepared) // what cannot be opened any more is not to be renewed
+	// What cannot be opened any more is not to be renewed.
+	h.opener.renewed(ctx, path, nil, h.opener.unprepared)
 }
 
 // Fingerprint returns a text that is another one after the document or an object of the array at

@@ -117,8 +117,14 @@ func (h *opener) succeed(
 	if old == nil {
 		return h.open.adopt(a, nil, o), nil
 	}
-	if !h.open.isThere(path, o.renames) {
-		return nil, nil
+	return h.follow(a, old, n, known, o), nil
+}
+
+// follow makes a, which n describes, the generation that follows old, or takes what has changed
+// into old; see succeed. The version known counted before n was read.
+func (h *opener) follow(a, old *Array, n *catalog.Node, known string, o opening) *Array {
+	if !h.open.isThere(n.Path, o.renames) {
+		return nil
 	}
 	l := old.lineage
 	l.pair.Lock() // nobody writes to it
@@ -129,11 +135,11 @@ func (h *opener) succeed(
 	}
 	switch {
 	case joined:
-		return h.open.current(path, n.Version), nil
+		return h.open.current(n.Path, n.Version)
 	case again || !l.yielded():
-		return nil, nil
+		return nil
 	}
-	return h.open.adopt(a, old, o), nil
+	return h.open.adopt(a, old, o)
 }
 
 // newLineage returns the lineage of an array that was just found at path, in the directory where.
@@ -164,7 +170,7 @@ func (h *opener) newArray(n *catalog.Node, source *meta.Array, l *lineage) (*Arr
 
 // newDraft returns the draft of an array of a lineage that was just opened, in the array's order.
 func (h *opener) newDraft(l *lineage, a *Array) *draft {
-	d := &draft{h: h.common, place: &l.place, order: cOrder}
+	d := &draft{generations: generations{h: h.common}, place: &l.place, order: cOrder}
 	if a.gen.Source != nil {
 		d.order = fortranOrder
 	}

@@ -52,7 +52,7 @@ func (o *orders) both() []*draft {
 	return []*draft{o.straight}
 }
 
-// clean reports that nothing of the array is dirty, however it is seen.
+// clean reports whether nothing of the array is dirty, however it is seen.
 func (o *orders) clean() bool {
 	reversed := o.reversed.Load()
 	return !o.straight.busy.Load() && (reversed == nil || !reversed.busy.Load())

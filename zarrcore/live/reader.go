@@ -12,9 +12,13 @@ import (
 
 // Sequential reading, in bytes.
 const (
-	streamAfter = 128 << 10 // a reader that has read this much in order is taken for sequential
-	jumpedAfter = 1 << 20   // streamAfter, where the sequence did not begin at the array's start: random reads can be large
-	waitShare   = 4096      // a band is worth the wait for it once this part of it has been read in order
+	// A reader that has read this much in order is taken for sequential.
+	streamAfter = 128 << 10
+	// streamAfter, where the sequence did not begin at the array's start: random reads can be
+	// large.
+	jumpedAfter = 1 << 20
+	// A band is worth the wait for it once this part of it has been read in order.
+	waitShare = 4096
 )
 
 // A Reader is one program's way through an array: it knows whether the program
@@ -54,7 +58,7 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		return &Pieces{}, nil
 	}
 	n = min(n, r.a.Size()-off)
-	if r.sequential(off, n) && r.a.mayUseBands() && r.a.MayHold(off, n) {
+	if r.sequential(off, n) && r.mayUseBands() && r.a.MayHold(off, n) {
 		lease, err := r.cursor.Read(ctx, off, n)
 		if err == nil {
 			r.a.of.Shared.Count.Served.Add(n)
@@ -62,16 +66,18 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		}
 		// One bad chunk spoils its band, but not the reads that do not touch it.
 		if errors.Is(err, band.ErrNoRoom) {
-			r.a.noRoom.Do(func() { r.a.of.Log.Warn("reading chunk by chunk", "array", r.a.gen.Path, "err", err) })
+			r.a.noRoom.Do(func() {
+				r.a.of.Log.Warn("reading chunk by chunk", "array", r.a.gen.Path, "err", err)
+			})
 		}
 	}
 	return r.a.pieces(ctx, off, n)
 }
 
-// mayUseBands reports whether all bytes that count are stored, and in the array's bands. There are
-// bands.
-func (a *Array) mayUseBands() bool {
-	return a.lineage.clean() && a.lineage.earlier.Load() == nil && !a.past.Load()
+// mayUseBands reports whether all bytes that count are stored, so that the array's bands have them.
+func (r *Reader) mayUseBands() bool {
+	l := r.a.lineage
+	return l.clean() && l.earlier.Load() == nil && !r.a.past.Load()
 }
 
 // pieces returns bytes [off, off+n), which lie in the array, wherever it is now.

@@ -19,19 +19,6 @@ import (
 // them is taken back, so that no program that makes the array longer finds them. Their
 // bytes are dirty again, so that they are kept in a file.
 
-// holds reports whether the bytes of an object that is stored are to be kept until
-// releaseAhead, and keeps them. Where memory and scratch are full, they are not.
-func (d *draft) holds(j *batch.Job) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	from, end := j.Gen.Uncounted(j.Number, d.rows.Load())
-	if !d.ahead.holds || from >= end || d.h.of.Dirty.Over() > 0 {
-		return false
-	}
-	d.ahead.held = append(d.ahead.held, j)
-	return true
-}
-
 // releaseAhead ends holdAhead. Bytes are forgotten if the document is stored. Otherwise they
 // are dirty again. What was stored of rows that are refused is taken back.
 func (s *storer) releaseAhead(ctx context.Context, err error) error {
@@ -44,7 +31,7 @@ func (s *storer) releaseAhead(ctx context.Context, err error) error {
 	s.mu.Unlock()
 	for _, j := range held {
 		if err == nil {
-			s.stored(j)
+			(*source)(s.draft).stored(j)
 			continue
 		}
 		j.Thaw()
@@ -74,7 +61,9 @@ func (s *storer) checkAhead(ctx context.Context) error {
 	return err
 }
 
-func (s *storer) findAhead(ctx context.Context, a *Array, stored map[int64]unstored.AheadObject) error {
+func (s *storer) findAhead(
+	ctx context.Context, a *Array, stored map[int64]unstored.AheadObject,
+) error {
 	rows := s.rows.Load()
 	for n, o := range stored {
 		if o.Dirty {
@@ -111,17 +100,19 @@ func (s *storer) takeBackAhead(ctx context.Context, why error) {
 	live.lineage.changedForLater()
 }
 
+// takeBackAll takes back the rows of some objects.
 func (s *storer) takeBackAll(ctx context.Context, stored map[int64]unstored.AheadObject) error {
 	s.mu.Lock()
 	a, most := s.live.Load(), max(s.cuts.Most(), s.rows.Load())
 	s.mu.Unlock()
-	longest, err := a.gen.WithRows(max(most, a.gen.Rows()), 0, a.gen.ID) // rows that were cut since count too
+	most = max(most, a.gen.Rows()) // rows that were cut since count too
+	longest, err := a.gen.WithRows(most, 0, a.gen.ID)
 	if err != nil {
 		return err
 	}
-	all := a.next(longest)
+	r := retraction{s, a.next(longest)}
 	for n, o := range stored {
-		if err := s.takeBack(ctx, all, n, &o); err != nil {
+		if err := r.takeBack(ctx, n, &o); err != nil {
 			return err
 		}
 		s.mu.Lock()
@@ -131,55 +122,61 @@ func (s *storer) takeBackAll(ctx context.Context, stored map[int64]unstored.Ahea
 	return nil
 }
 
+// A retraction takes back rows that are refused, while a flush goes on.
+type retraction struct {
+	*storer
+	all *Array // with as many rows as it had
+}
+
 // takeBack takes back rows of one object. If another program has replaced it since, it is
 // left to that.
-func (s *storer) takeBack(ctx context.Context, a *Array, n int64, o *unstored.AheadObject) error {
+func (r *retraction) takeBack(ctx context.Context, n int64, o *unstored.AheadObject) error {
 	j := &batch.Job{Number: n}
-	a.job(j, func(chunk int64) int64 { return a.gen.BytesBefore(chunk, o.From) })
-	done, err := s.writer().Rewrite(ctx, j, o.Version, func(old *object.Reader) error {
-		return s.regain(a, n, o, old)
+	r.all.job(j, func(chunk int64) int64 { return r.all.gen.BytesBefore(chunk, o.From) })
+	done, err := r.writer().Rewrite(ctx, j, o.Version, func(old *object.Reader) error {
+		return r.regain(n, o, old)
 	})
 	if done {
-		s.h.of.Durable.Note(s.path, j.Key)
-		s.h.forgetChunks(j)
+		r.h.of.Durable.Note(r.path, j.Key)
+		r.h.forgetChunks(j)
 	}
 	return err
 }
 
 // regain makes rows of a stored object dirty again, except for what was written since.
-func (s *storer) regain(a *Array, n int64, o *unstored.AheadObject, old *object.Reader) (err error) {
+func (r *retraction) regain(n int64, o *unstored.AheadObject, old *object.Reader) (err error) {
 	if o.Dirty {
 		return nil
 	}
-	if over := s.h.of.Dirty.Over(); over > 0 {
+	if over := r.h.of.Dirty.Over(); over > 0 {
 		return fmt.Errorf("no room for what it has: %d bytes more than may be are dirty", over)
 	}
-	a.gen.Objects.EachChunk(n, func(chunk, inner int64) {
-		if err == nil && chunk < a.gen.Grid.Chunks() {
-			err = s.regainChunk(a, chunk, o, func(p []byte) error { return old.Decode(p, inner) })
+	r.all.gen.Objects.EachChunk(n, func(chunk, inner int64) {
+		if err == nil && chunk < r.all.gen.Grid.Chunks() {
+			err = r.regainChunk(chunk, o, func(p []byte) error { return old.Decode(p, inner) })
 		}
 	})
 	return err
 }
 
 // regainChunk is regain of one chunk.
-func (s *storer) regainChunk(
-	a *Array, n int64, o *unstored.AheadObject, decode func(p []byte) error,
+func (r *retraction) regainChunk(
+	n int64, o *unstored.AheadObject, decode func(p []byte) error,
 ) error {
-	size := a.gen.Grid.BytesOf(n)
-	buf := s.h.of.Shared.Memory.Get(size)
-	defer s.h.of.Shared.Memory.Put(buf)
+	size := r.all.gen.Grid.BytesOf(n)
+	buf := r.h.of.Shared.Memory.Get(size)
+	defer r.h.of.Shared.Memory.Put(buf)
 	err := decode(buf)
 	if errors.Is(err, codec.ErrEmpty) {
 		return nil
 	}
-	s.mu.Lock() // nobody writes meanwhile
-	defer s.mu.Unlock()
-	box, row := a.gen.Grid.Box(n), a.gen.Grid.RowBytes()
+	r.mu.Lock() // nobody writes meanwhile
+	defer r.mu.Unlock()
+	box, row := r.all.gen.Grid.Box(n), r.all.gen.Grid.RowBytes()
 	for flat, off := range box.Runs() {
 		lo, hi := max(flat, o.From*row)-flat, min(flat+box.RunLen, o.End*row)-flat
 		if err == nil && lo < hi {
-			err = s.set.WriteUnder(n, size, off+lo, buf[off+lo:off+hi])
+			err = r.set.WriteUnder(n, size, off+lo, buf[off+lo:off+hi])
 		}
 	}
 	return err

@@ -8,7 +8,7 @@ import (
 func (d *draft) unstored() *rescue.Unstored {
 	a := d.live.Load()
 	return &rescue.Unstored{
-		Store: d.h.of.Store.Name(), Path: d.path, Meta: a.gen.Meta, Fortran: a.gen.Source != nil, Size: a.Size(),
-		Grid: a.gen.Grid, Dirty: d.set,
+		Store: d.h.of.Store.Name(), Path: d.path, Meta: a.gen.Meta,
+		Fortran: d.order == fortranOrder, Size: a.Size(), Grid: a.gen.Grid, Dirty: d.set,
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/zarrfs/zarrfs/zarrcore/generation"
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 )
 
@@ -24,38 +22,6 @@ func (d *draft) extend(size int64) error {
 func (d *draft) grow(b *Array) {
 	d.cuts.HadRows(b.gen.Rows())
 	d.adopt(b)
-}
-
-// longer returns the generation of the array that has so many bytes. The caller holds mu.
-func (d *draft) longer(size int64) (*Array, error) {
-	return d.next(d.live.Load().gen.Longer(size, d.h.open.nextID))
-}
-
-// next returns the array as the generation that follows the live one shows it.
-func (d *draft) next(gen *generation.Array, err error) (*Array, error) {
-	if err != nil {
-		return nil, err
-	}
-	return d.live.Load().next(gen), nil
-}
-
-// matches reports whether a stored document is that of the array. What does not concern the data may
-// differ, and what was made of the array since does not count.
-func (d *draft) matches(m *meta.Array) bool {
-	return d.live.Load().gen.Matches(m, d.rows.Load())
-}
-
-// adopt makes b the live generation. The caller holds mu.
-func (d *draft) adopt(b *Array) {
-	h, old := d.h, d.live.Load()
-	old.past.Store(true) // before anybody can store an object as of b
-	h.open.replace(old, b)
-	if b.gen.ID != old.gen.ID {
-		h.of.Shared.Retire(old.gen.ID)
-	}
-	if b.bands != old.bands && old.bands != nil {
-		old.bands.Close()
-	}
 }
 
 // SetSize truncates or extends axis 0 of the live array so that it has size bytes. What is new is
@@ -131,7 +97,7 @@ func (d *draft) cut(rows int64) error {
 	}
 	d.cuts.Cut(a.gen.Rows(), rows)
 	d.ahead.Cut(rows)
-	if d.set.Empty() { // the bytes that could not be stored are cut: their error is nobody's any more
+	if d.set.Empty() { // bytes that could not be stored are cut: their error is nobody's any more
 		d.settleError()
 	}
 	d.adopt(b)

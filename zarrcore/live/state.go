@@ -112,7 +112,7 @@ func (s *state) isOld() bool {
 	return !s.since.IsZero() && (time.Since(s.last) > age || time.Since(s.since) > longAge)
 }
 
-// rests reports that a flush has failed and it is not yet time for another.
+// rests reports whether a flush has failed and it is not yet time for another.
 func (s *state) rests() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,23 +143,23 @@ func (s *state) prospect() string {
 	return "not stored, will be tried again"
 }
 
-// settledSize reports that the stored document has the size of the array, which
+// settledSize reports whether the stored document has the size of the array, which
 // is whole rows. The caller holds mu.
 func (s *state) settledSize(gen *generation.Array) bool {
 	tail, _ := gen.Tail()
 	return tail == 0 && gen.Rows() == s.rows.Load()
 }
 
-// settledAll reports that nothing is to be stored but dirty bytes. The caller holds mu.
+// settledAll reports whether nothing is to be stored but dirty bytes. The caller holds mu.
 func (s *state) settledAll(gen *generation.Array) bool {
 	isAheadCertain := s.ahead.IsEmpty() || !s.ahead.IsDoubtful.Load()
 	return isAheadCertain && s.cuts.IsNone() && s.settledSize(gen) &&
 		s.lengths.Settled(gen.Rows())
 }
 
-// noteFull notes that all of a chunk is dirty, and perhaps all of its object. An object that also has
-// rows which the document does not count yet is stored by a flush only. That keeps its bytes until
-// the document is stored: a program that cuts the array replaces the object.
+// noteFull notes that all of a chunk is dirty, and perhaps all of its object. An object that also
+// has rows which the document does not count yet is stored by a flush only. That keeps its bytes
+// until the document is stored: a program that cuts the array replaces the object.
 func (s *state) noteFull(gen *generation.Array, chunk int64) {
 	obj := gen.Objects.Holder(chunk)
 	if s.complete.Add(chunk, obj) == gen.Objects.ChunksIn(obj, true) &&

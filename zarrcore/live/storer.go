@@ -13,8 +13,8 @@ import (
 // errBack says that the array was not found, although there is one by its name again.
 var errBack = fmt.Errorf("%w: it was removed, and is there again", store.ErrConflict)
 
-// A storer stores what a draft has, in the array's directory. It lives while the draft's flushing is
-// held.
+// A storer stores what a draft has, in the array's directory: it is one flush. It lives while the
+// draft's flushing is held.
 type storer struct {
 	*draft
 	home  *catalog.Home // nil until it is found

@@ -129,8 +129,8 @@ func (t *table) len() int {
 	return len(t.arrays)
 }
 
-// A departure is a rename that is being done in the store. Where it replaces an array, each path has
-// what belongs at the other one for a while.
+// A departure is a rename that is being done in the store. Where it replaces an array, each path
+// has what belongs at the other one for a while.
 type departure struct {
 	renaming
 	over chan struct{} // closed when it is done
@@ -223,8 +223,8 @@ func (t *table) adopt(a, before *Array, o opening) *Array {
 	return a
 }
 
-// replace puts b, which this process has made of old, in its place. The caller holds the mu of their
-// draft.
+// replace puts b, which this process has made of old, in its place. The caller holds the mu of
+// their draft.
 func (t *table) replace(old, b *Array) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -68,8 +68,8 @@ func (u *unsaved) close() {
 
 // Rescue writes what is not stored to files in the folder dir, for a program that must end: one for
 // each array, named after it, as long as the array and with holes where nothing is to be stored.
-// Beside each is a note that says which bytes count. Where nothing of an array can be kept, there is
-// no file. It returns the names of the files.
+// Beside each is a note that says which bytes count. Where nothing of an array can be kept, there
+// is no file. It returns the names of the files.
 func (u *unsaved) Rescue(dir string) (files []string, err error) {
 	var all []error
 	for _, d := range u.all() {
