@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
@@ -139,5 +140,26 @@ func TestMovedAndRemovedIsNotWritten(t *testing.T) {
 				t.Error("the writer is told nothing")
 			}
 		})
+	}
+}
+
+// TestMovedIsWrittenInFortranOrder: an array that was moved while nobody seemed to have it open is
+// written where it is. That holds, too, if it is seen in Fortran order only after the move.
+func TestMovedIsWrittenInFortranOrder(t *testing.T) {
+	h := writable(t, 3, memstore.New())
+	a := described(t, h, "a", numbers("[7, 5]", "[4, 4]", inFortran))
+	must(t, h.Rename(t.Context(), "a", "b", false))
+	f, ok := a.Transposed()
+	if !ok {
+		t.Fatal("it has no Fortran order")
+	}
+	data := upTo(35)
+	write(t, f, 0, data)
+	must(t, h.Flush(t.Context(), false))
+	if got := whole(t, openArray(t, h, "b")); !bytes.Equal(got, reordered(data, 5, 7)) {
+		t.Errorf("% x is there", got)
+	}
+	if now := f.Live(); now.Path() != "b" {
+		t.Errorf("it is at %q", now.Path())
 	}
 }

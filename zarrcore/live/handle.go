@@ -29,7 +29,18 @@ func (a handle) newest() handle {
 }
 
 // arrived is newest, also for an array that was moved; see [finder.arrived].
-func (a handle) arrived(ctx context.Context) handle { return a.h.finder.arrived(ctx, a) }
+func (a handle) arrived(ctx context.Context) handle {
+	if a = a.newest(); !a.astray() {
+		return a
+	}
+	return a.h.finder.arrived(ctx, a)
+}
+
+// isNewest reports whether the handle counts now.
+func (a handle) isNewest() bool {
+	of := a.draft.order
+	return a.lineage.heirs[of].Load() == nil && a.lineage.draft(of) == a.draft
+}
 
 // astray reports whether the array was moved and has no heir at its new path yet.
 func (a handle) astray() bool { return a.lineage.astray(a.draft.order) }
@@ -74,9 +85,7 @@ func (a handle) IsOtherThan(b *Array) bool {
 // Only then Live returns what is there. What reads, writes or stores the array
 // does so by itself.
 func (a handle) Arrive(ctx context.Context) {
-	if a = a.newest(); a.astray() {
-		a.arrived(ctx)
-	}
+	a.arrived(ctx)
 }
 
 // write writes p, or a first part of it: see crowdRuns.
@@ -97,7 +106,7 @@ func (a handle) write(ctx context.Context, p []byte, off int64, must bool) (int,
 		return a.write(ctx, p, off, must)
 	}
 	err := d.failed.Err
-	if d.removed || a.newest() != a {
+	if d.removed || !a.isNewest() {
 		l.part(d)
 		return a.writeAfter(ctx, p, off, must)
 	}

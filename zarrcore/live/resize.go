@@ -46,7 +46,7 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 		return d.fail("resize", d.setSize(size))
 	}
 	d.flushing.Lock()
-	if now.newest() != now || now.astray() { // meanwhile
+	if !now.isNewest() || now.astray() { // meanwhile
 		d.flushing.Unlock()
 		if next := now.arrived(ctx); next != now {
 			return next.draft.live.Load().SetSize(ctx, size)
