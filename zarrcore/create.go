@@ -200,7 +200,7 @@ func (h *creation) createFilled(
 	ctx context.Context, beside *Beside, doc []byte, fill func(path string) error,
 ) error {
 	path := beside.path
-	mark, forget, err := h.store.NoteUnfinished(ctx, path)
+	mark, forget, err := h.store.Unfinished().Note(ctx, path)
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}

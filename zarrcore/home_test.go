@@ -49,7 +49,7 @@ func TestStoredWhereTheArrayIs(t *testing.T) {
 		for _, rename := range [][2]string{{"g/a", "g/b"}, {"g", "h"}} {
 			h, k, other, a := overturned(t)
 			k.once(kind, "g/a/c/2", func() error {
-				return other.Rename(t.Context(), rename[0], rename[1])
+				return other.Dirs().Rename(t.Context(), rename[0], rename[1])
 			})
 			must(t, a.Flush(t.Context(), true))
 			if _, err := other.Stat(t.Context(), rename[0]); !errors.Is(err, iofs.ErrNotExist) {
@@ -68,7 +68,7 @@ func TestRowsStoredWhereTheArrayIs(t *testing.T) {
 	h, k, other, a := overturned(t)
 	write(t, a, 16, []byte{4, 5, 6})
 	k.once(storetest.OpCommit, "g/a/c/2", func() error {
-		return other.Rename(t.Context(), "g/a", "g/b")
+		return other.Dirs().Rename(t.Context(), "g/a", "g/b")
 	})
 	must(t, a.Flush(t.Context(), true))
 	if got := whole(t, openArray(t, h, "g/b")); !bytes.Equal(got,
@@ -85,12 +85,14 @@ func TestRowsStoredWhereTheArrayIs(t *testing.T) {
 func TestRemovedWhileStored(t *testing.T) {
 	removals := map[string]func(other *store.Store) error{
 		"all": func(other *store.Store) error {
-			return other.RemoveAll(t.Context(), "g/a")
+			return other.Dirs().RemoveAll(t.Context(), "g/a")
 		},
 		"its document": func(other *store.Store) error {
 			return other.Delete(t.Context(), "g/a/zarr.json", store.If{})
 		},
-		"its group": func(other *store.Store) error { return other.RemoveAll(t.Context(), "g") },
+		"its group": func(other *store.Store) error {
+			return other.Dirs().RemoveAll(t.Context(), "g")
+		},
 	}
 	for name, remove := range removals {
 		for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpCommit} {
@@ -117,8 +119,12 @@ func TestRemovedWhileStored(t *testing.T) {
 // makes no group of that name again.
 func TestCreatedInRenamedGroup(t *testing.T) {
 	for name, change := range map[string]func(other *store.Store) error{
-		"renamed": func(other *store.Store) error { return other.Rename(t.Context(), "g", "h") },
-		"removed": func(other *store.Store) error { return other.RemoveAll(t.Context(), "g") },
+		"renamed": func(other *store.Store) error {
+			return other.Dirs().Rename(t.Context(), "g", "h")
+		},
+		"removed": func(other *store.Store) error {
+			return other.Dirs().RemoveAll(t.Context(), "g")
+		},
 	} {
 		for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync,
 			storetest.OpCommit} {

@@ -42,7 +42,7 @@ func (h *changes) createLink(ctx context.Context, path, text string, replace boo
 	if _, err := h.catalog.FormatBelow(ctx, store.Parent(path), path); err != nil {
 		return err
 	}
-	if err := h.store.PutLink(ctx, path, text, replace); err != nil {
+	if err := h.store.Links().Put(ctx, path, text, replace); err != nil {
 		return err
 	}
 	return h.edit.Relinked(ctx, path)
@@ -56,11 +56,11 @@ func (h *changes) renameLink(ctx context.Context, from, to string, replace bool)
 	case err == nil && !(replace && n.Kind == LinkNode):
 		return iofs.ErrExist
 	case err == nil:
-		err = h.store.RenameLink(ctx, from, to)
+		err = h.store.Links().Rename(ctx, from, to)
 	case !errors.Is(err, iofs.ErrNotExist):
 	default:
 		if err = h.Vacate(ctx, to); err == nil {
-			err = h.store.Rename(ctx, from, to)
+			err = h.store.Dirs().Rename(ctx, from, to)
 		}
 	}
 	if err != nil {

@@ -95,7 +95,7 @@ func (h *nodes) IsRemote() bool { return h.store.Traits().Remote }
 // Identity returns a text that tells the directory of the node at path from another one, which some
 // program recreates there. A rename leaves it as it is. It is "" where that is not known.
 func (h *nodes) Identity(ctx context.Context, path string) (string, error) {
-	return h.store.Identity(ctx, path)
+	return h.store.Dirs().Identity(ctx, path)
 }
 
 // Name returns the store's name.

@@ -74,7 +74,7 @@ func (h *changes) removePaused(ctx context.Context, n *Node, a *Array) error {
 	path := n.Path
 	err := h.displace(ctx, n, a, func() error {
 		defer h.vlens.table.Leave(path)()
-		return h.store.RemoveAll(ctx, path)
+		return h.store.Dirs().RemoveAll(ctx, path)
 	})
 	if err != nil {
 		return err
@@ -192,13 +192,13 @@ func (h *changes) move(ctx context.Context, m live.Move) error {
 // caller has paused the array old that is open at to, if any.
 func (h *changes) moveStored(ctx context.Context, m live.Move, old *Array) error {
 	if !m.Replaces {
-		return h.moveBy(ctx, h.store.Rename, m.From, m.To)
+		return h.moveBy(ctx, h.store.Dirs().Rename, m.From, m.To)
 	}
 	n, err := h.Node(ctx, m.To)
 	if err != nil {
 		return err
 	}
-	replace := func() error { return h.moveBy(ctx, h.store.Replace, m.From, m.To) }
+	replace := func() error { return h.moveBy(ctx, h.store.Dirs().Replace, m.From, m.To) }
 	err = h.displace(ctx, n, old, replace)
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return err
@@ -206,7 +206,7 @@ func (h *changes) moveStored(ctx context.Context, m live.Move, old *Array) error
 	if err := h.removePaused(ctx, n, old); err != nil {
 		return err
 	}
-	return h.moveBy(ctx, h.store.Rename, m.From, m.To)
+	return h.moveBy(ctx, h.store.Dirs().Rename, m.From, m.To)
 }
 
 // moveBy calls rename, and lets readers of arrays of no fixed element size follow it.

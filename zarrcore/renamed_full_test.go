@@ -204,7 +204,7 @@ func newRenamedFull(t *testing.T) *renamedFull {
 // rename renames a group as the other program.
 func (r *renamedFull) rename(t *testing.T, from, to string) {
 	t.Helper()
-	must(t, r.other.Rename(t.Context(), from, to))
+	must(t, r.other.Dirs().Rename(t.Context(), from, to))
 }
 
 // wantStored checks what is stored in an array, as a new process reads it.

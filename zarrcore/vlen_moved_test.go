@@ -107,7 +107,7 @@ func TestVlenRemovedByOther(t *testing.T) {
 			w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
 			h := open(t, d, nil)
 			v := openVlen(t, h, "a")
-			must(t, store.New(d, "").RemoveAll(t.Context(), "a"))
+			must(t, store.New(d, "").Dirs().RemoveAll(t.Context(), "a"))
 			if got, err := readLines(v); err == nil {
 				t.Errorf("removed: read %d bytes and no error", len(got))
 			}

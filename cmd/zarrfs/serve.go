@@ -187,7 +187,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	}
 	v := &served{store: s, hierarchy: h}
 	if h.Writable() {
-		if err := s.Clean(ctx); err != nil {
+		if err := s.Unfinished().Clean(ctx); err != nil {
 			log.Warn("what a killed program left in the store is not all removed", "store",
 				s.Name(), "err", err)
 		}

@@ -32,7 +32,7 @@ func TestVacate(t *testing.T) {
 	if err := p.Vacate(ctx, "a"); err != nil || w.IsEnded() {
 		t.Errorf("an array that is there: %v, ended is %v", err, w.IsEnded())
 	}
-	if err := s.RemoveAll(ctx, "a"); err != nil {
+	if err := s.Dirs().RemoveAll(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Vacate(ctx, "a"); err != nil || !w.IsEnded() || p.States.HasOpen("a") {

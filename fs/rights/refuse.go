@@ -201,7 +201,7 @@ func (r *Rights) MayStore(path string) error {
 	if r.store == nil {
 		return nil
 	}
-	err := r.store.MayWrite(r.ctx, path)
+	err := r.store.Dirs().MayWrite(r.ctx, path)
 	if err == nil || errors.Is(err, iofs.ErrNotExist) { // it has no folder yet
 		return nil
 	}

@@ -146,7 +146,7 @@ func (r *Rights) mayReplace(n *zarrcore.Node) bool {
 		class >>= 3
 	}
 	return class&each&writeAndEnter == writeAndEnter || r.store != nil &&
-		r.store.MayWrite(r.ctx, n.Path) == nil
+		r.store.Dirs().MayWrite(r.ctx, n.Path) == nil
 }
 
 // SayModesStay says once in the log that chmod and chown have no effect. Each program that copies

@@ -15,7 +15,7 @@ var ErrNotArray = errors.New("not an array")
 
 // Array returns the node at path, which must be an array that can be read.
 func (cat *reader) Array(ctx context.Context, path string) (*Node, error) {
-	cat.store.Refresh(path)
+	cat.store.Dirs().Refresh(path)
 	if link, _, err := cat.linkAt(ctx, path); err != nil {
 		return nil, err
 	} else if link != nil {

@@ -37,7 +37,7 @@ func (cat *looks) Children(ctx context.Context, path string, yield func(Child) e
 // ChildBatches is Children for a caller that can take many at once. Yield may keep what it is
 // given, but not change it.
 func (cat *looks) ChildBatches(ctx context.Context, path string, yield func([]Child) error) error {
-	cat.store.Refresh(path)
+	cat.store.Dirs().Refresh(path)
 	if link, _, err := cat.linkAt(ctx, path); err != nil {
 		return err
 	} else if link != nil {

@@ -46,7 +46,7 @@ func (m *Home) Close() {
 
 // IsOther reports whether the directory is certain to be another one than that of the identity.
 func (m *Home) IsOther(ctx context.Context, identity string) bool {
-	now, err := m.Store.Identity(ctx, m.path)
+	now, err := m.Store.Dirs().Identity(ctx, m.path)
 	return err == nil && store.AreDifferent(identity, now)
 }
 
@@ -118,7 +118,7 @@ func (m *Home) TakeBack(ctx context.Context, objects map[string]store.Info) {
 	for key, info := range objects {
 		m.Store.Delete(ctx, key, store.If{Version: info.Version})
 	}
-	m.Store.Prune(ctx, m.path)
+	m.Store.Dirs().Prune(ctx, m.path)
 }
 
 // Reshaped returns the array's document with another shape, and its key. If the stored shape is

@@ -43,7 +43,7 @@ func (cat *looks) linkAt(
 	if path == "" {
 		return nil, folder, nil
 	}
-	l, ok, err := cat.store.Link(ctx, path)
+	l, ok, err := cat.store.Links().At(ctx, path)
 	if err != nil && errors.Is(err, store.ErrInvalidKey) {
 		return nil, folder, nil // nothing has such a path, as others will tell
 	}
@@ -81,7 +81,7 @@ func (cat *looks) linkTo(ctx context.Context, path string, l store.Link) *Link {
 // ShowsLink reports whether a group shows the link of that name that it holds: not one in the place
 // of a document, nor one to a file, which it would not show either.
 func (cat *looks) ShowsLink(ctx context.Context, path, name string) bool {
-	l, ok, err := cat.store.Link(ctx, store.Join(path, name))
+	l, ok, err := cat.store.Links().At(ctx, store.Join(path, name))
 	return err == nil && ok && !meta.IsDocument(name) && (l.Err != nil || l.Dir)
 }
 
@@ -99,11 +99,11 @@ func (cat *reader) Placed(ctx context.Context, path string) (*Node, error) {
 // at its end, followed. One that leads nowhere is an error that says why. What
 // is missing is fs.ErrNotExist.
 func (cat *reader) Resolve(ctx context.Context, path string) (string, error) {
-	cat.store.Refresh(path)
+	cat.store.Dirs().Refresh(path)
 	if cat.unlistable {
 		return path, nil
 	}
-	target, err := cat.store.Resolve(ctx, path)
+	target, err := cat.store.Links().Resolve(ctx, path)
 	if err != nil {
 		return "", &Error{Op: "open", Path: path, Err: err}
 	}

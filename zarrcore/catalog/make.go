@@ -53,7 +53,7 @@ func (cat *Catalog) Make(ctx context.Context, path string, docs []meta.Document)
 		in.Delete(ctx, key, store.If{}) // best effort, as what is next
 	}
 	if path != "" {
-		in.Prune(ctx, path)
+		in.Dirs().Prune(ctx, path)
 	}
 	return err
 }

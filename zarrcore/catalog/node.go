@@ -79,7 +79,7 @@ func (cat *reader) Node(ctx context.Context, path string) (*Node, error) {
 
 // node is Node with the documents of groups as they are stored.
 func (cat *reader) node(ctx context.Context, path string) (*Node, error) {
-	cat.store.Refresh(path)
+	cat.store.Dirs().Refresh(path)
 	link, folder, err := cat.linkAt(ctx, path)
 	if link != nil || err != nil {
 		return link, err

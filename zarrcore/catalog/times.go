@@ -36,7 +36,7 @@ func (cat *Catalog) KeepTime(ctx context.Context, path string, change func() err
 		return err
 	}
 	if !n.FolderModTime.IsZero() {
-		cat.store.Stamp(ctx, path, n.DataTime())
+		cat.store.Dirs().Stamp(ctx, path, n.DataTime())
 	}
 	return nil
 }
@@ -46,5 +46,5 @@ func (cat *Catalog) KeepTime(ctx context.Context, path string, change func() err
 // that, only they tell.
 func (m *Home) Touch(ctx context.Context) {
 	defer m.cat.times.Lock(m.path)()
-	m.Store.Stamp(context.WithoutCancel(ctx), m.path, time.Time{})
+	m.Store.Dirs().Stamp(context.WithoutCancel(ctx), m.path, time.Time{})
 }

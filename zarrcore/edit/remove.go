@@ -31,9 +31,10 @@ const MigrationJournal = ".zarrfs-migration.json"
 // program has left unfinished is removed.
 func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 	var left []string
+	unfinished := e.Store.Unfinished()
 	isOwn := func(entry store.Entry) (bool, error) {
 		switch {
-		case entry.Dir && !entry.Link && e.Store.Abandoned(ctx, store.Join(path, entry.Name)):
+		case entry.Dir && !entry.Link && unfinished.Abandoned(ctx, store.Join(path, entry.Name)):
 			left = append(left, entry.Name)
 			return true, nil
 		case meta.IsDocument(entry.Name) && entry.Name != meta.NameArray,
@@ -48,7 +49,7 @@ func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 	err := e.checkForeign(ctx, path, errGroupNotEmpty, isOwn)
 	for _, name := range left {
 		if err == nil {
-			err = e.Store.RemoveAll(ctx, store.Join(path, name))
+			err = e.Store.Dirs().RemoveAll(ctx, store.Join(path, name))
 		}
 	}
 	return err

@@ -138,7 +138,7 @@ func (e *Editor) removeFolders(ctx context.Context, a *generation.Array) error {
 	})
 	for _, name := range folders {
 		if err == nil {
-			err = e.Store.RemoveAll(ctx, a.Objects.Prefix()+name)
+			err = e.Store.Dirs().RemoveAll(ctx, a.Objects.Prefix()+name)
 		}
 	}
 	if err != nil && !errors.Is(err, iofs.ErrNotExist) {

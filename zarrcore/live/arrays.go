@@ -85,7 +85,7 @@ func (c *common) whereIs(ctx context.Context, path string) string {
 	if !c.Writable() {
 		return ""
 	}
-	identity, err := c.of.Store.Identity(ctx, path)
+	identity, err := c.of.Store.Dirs().Identity(ctx, path)
 	if err != nil { // opening the array finds out why
 		return ""
 	}

@@ -94,7 +94,7 @@ func (a *shown) MayHold(off, n int64) bool {
 // recheck lets cached chunks be compared with their objects before they are used.
 func (a *shown) recheck() {
 	a.watch.NewEpoch()
-	a.of.Store.ForgetAhead(a.gen.Path)
+	a.of.Store.Ahead().Forget(a.gen.Path)
 	if a.bands != nil {
 		a.bands.Invalidate()
 	}

@@ -367,7 +367,7 @@ func TestUndoAfterGroupMoved(t *testing.T) {
 	before["g/zarr.json"] = `{"zarr_format": 3, "node_type": "group"}` // of the later format already
 	_, st, h := open(t, before)
 	apply(t, st, h, "g", 3)
-	if err := st.Rename(t.Context(), "g", "moved"); err != nil {
+	if err := st.Dirs().Rename(t.Context(), "g", "moved"); err != nil {
 		t.Fatal(err)
 	}
 	undo(t, st, h, "moved")

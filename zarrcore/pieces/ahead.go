@@ -117,7 +117,7 @@ func (a *loader) advance(r *run) {
 		}
 		hints, chunks = append(hints, h), append(chunks, n)
 	}
-	if taken := a.Store.Prefetch(hints); taken < len(hints) {
+	if taken := a.Store.Ahead().Fetch(hints); taken < len(hints) {
 		end = chunks[taken]
 	} else if len(hints) == runHints {
 		end = chunks[len(chunks)-1] + 1
@@ -189,5 +189,5 @@ func (a *loader) fetchTogether(ctx context.Context, needs []*need) {
 			hints = append(hints, h)
 		}
 	})
-	a.Store.Prefetch(hints)
+	a.Store.Ahead().Fetch(hints)
 }

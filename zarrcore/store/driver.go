@@ -25,8 +25,8 @@ type Driver interface {
 }
 
 // Writer is a Driver whose store can be changed. It is optional. Where its methods have a namesake
-// in [Store], that one's comment holds for both. A reader, whenever the program dies, finds
-// the whole old or the whole new object.
+// in [Store] or [Dirs], that one's comment holds for both. A reader, whenever the program dies,
+// finds the whole old or the whole new object.
 type Writer interface {
 	Driver
 
@@ -76,7 +76,7 @@ type Locker interface {
 
 // Replacer is a Driver that can rename a directory onto another at once. It is optional.
 type Replacer interface {
-	// Replace is as Store.Replace.
+	// Replace is as Dirs.Replace.
 	Replace(ctx context.Context, from, to string) error
 }
 
@@ -87,9 +87,9 @@ const UnfinishedMark = ".zarrfs-unfinished"
 // Noter is a Driver that keeps in mind, beyond the death of its program, where something may be
 // unfinished. It is optional.
 type Noter interface {
-	// NoteUnfinished is as Store.NoteUnfinished.
+	// NoteUnfinished is as Unfinished.Note.
 	NoteUnfinished(ctx context.Context, dir string) (mark []byte, forget func(), err error)
-	// Abandoned is as Store.Abandoned.
+	// Abandoned is as Unfinished.Abandoned.
 	Abandoned(ctx context.Context, dir string) bool
 }
 
@@ -115,7 +115,9 @@ type Peeker interface {
 type PathStater interface {
 	// StatAlong says what Stat would of each of names in dir, and in each directory above it, but
 	// nothing of what is missing. Where that takes more, as following a link, it is an error.
-	StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info Info)) error
+	StatAlong(
+		ctx context.Context, dir string, names []string, tell func(dir, name string, info Info),
+	) error
 }
 
 // Refresher is a Driver that remembers where directories are. It is optional.
@@ -186,5 +188,5 @@ type Info struct {
 	ModTime time.Time // of the last change; of a directory, of the names in it; zero: unknown
 	Changed time.Time // of the last change, that of ModTime included; zero: unknown
 	Version string    // opaque; differs when the object was replaced. "" if the store does not know
-	Rights  Rights    // the rights of users to it; only what Stat, ReadAll and Commit return has them
+	Rights  Rights    // of users to it; only what Stat, ReadAll and Commit return has them
 }

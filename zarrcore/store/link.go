@@ -62,61 +62,67 @@ type Link struct {
 	Changed time.Time // as ModTime
 }
 
-// Link returns the link at key, as Linker.Link does. A store that has no links has none at any key.
-func (s *Store) Link(ctx context.Context, key string) (link Link, ok bool, err error) {
-	l, can := s.driver.(Linker)
+// Links are the links of a store. Its errors are as those of Store.
+type Links struct{ at keyspace }
+
+// Links returns the links of the store.
+func (s *Store) Links() Links { return Links{s.keyspace} }
+
+// At returns the link at key, as Linker.Link does. A store that has no links has none at any key.
+func (l Links) At(ctx context.Context, key string) (link Link, ok bool, err error) {
+	d, can := l.at.driver.(Linker)
 	if !can || key == "" {
 		return Link{}, false, nil
 	}
-	rel, err := s.relative(key)
+	rel, err := l.at.object(key)
 	if err == nil {
-		link, ok, err = l.Link(ctx, rel)
-		link.Target = s.absolute(link.Target)
+		link, ok, err = d.Link(ctx, rel)
+		link.Target = l.at.key(link.Target)
 	}
 	return link, ok, annotate("readlink", key, err)
 }
 
 // Resolve follows all links of key, as Linker.Resolve does. In a store that has no links it is key.
-func (s *Store) Resolve(ctx context.Context, key string) (string, error) {
-	l, can := s.driver.(Linker)
+func (l Links) Resolve(ctx context.Context, key string) (string, error) {
+	d, can := l.at.driver.(Linker)
 	if !can || key == "" {
 		return key, nil
 	}
-	rel, err := s.relative(key)
+	rel, err := l.at.object(key)
 	if err != nil {
 		return "", annotate("resolve", key, err)
 	}
-	target, err := l.Resolve(ctx, rel)
-	return s.absolute(target), annotate("resolve", key, err)
+	target, err := d.Resolve(ctx, rel)
+	return l.at.key(target), annotate("resolve", key, err)
 }
 
-// PutLink makes a link, as LinkWriter.PutLink does. In a store that cannot hold links it is
+// Put makes a link, as LinkWriter.PutLink does. In a store that cannot hold links it is
 // errors.ErrUnsupported.
-func (s *Store) PutLink(ctx context.Context, key, text string, replace bool) error {
-	w, rel, err := s.linkWriter(key)
+func (l Links) Put(ctx context.Context, key, text string, replace bool) error {
+	w, rel, err := l.writer(key)
 	if err == nil {
 		err = w.PutLink(ctx, rel, text, replace)
 	}
 	return annotate("link", key, err)
 }
 
-// RenameLink renames a link, as LinkWriter.RenameLink does.
-func (s *Store) RenameLink(ctx context.Context, from, to string) error {
-	w, relFrom, err := s.linkWriter(from)
+// Rename renames a link, as LinkWriter.RenameLink does.
+func (l Links) Rename(ctx context.Context, from, to string) error {
+	w, relFrom, err := l.writer(from)
 	if err == nil {
 		var relTo string
-		if relTo, err = s.relative(to); err == nil {
+		if relTo, err = l.at.object(to); err == nil {
 			err = w.RenameLink(ctx, relFrom, relTo)
 		}
 	}
 	return annotate("rename", from, err)
 }
 
-func (s *Store) linkWriter(key string) (w LinkWriter, rel string, err error) {
-	if _, rel, err = s.writer(key); err != nil {
+func (l Links) writer(key string) (w LinkWriter, rel string, err error) {
+	if _, rel, err = l.at.writer(key); err != nil {
 		return nil, "", err
 	}
-	w, ok := s.driver.(LinkWriter)
+	w, ok := l.at.driver.(LinkWriter)
 	if !ok {
 		return nil, "", errNoLinks
 	}

@@ -45,7 +45,7 @@ func (s *Store) makeByOne(ctx context.Context, dir string, objects map[string][]
 		for _, key := range made {
 			s.Delete(ctx, key, If{})
 		}
-		s.Prune(ctx, dir)
+		s.Dirs().Prune(ctx, dir)
 	}
 	return err
 }

@@ -76,19 +76,6 @@ func openFor(ctx context.Context, d Driver, key string, w Want) (Object, error) 
 	return o, err
 }
 
-// OpenFor opens the object at key, as Open does, for the bytes that are wanted; see Opener.
-func (s *Store) OpenFor(ctx context.Context, key string, w Want) (Object, error) {
-	rel, err := s.relative(key)
-	if err != nil {
-		return nil, annotate("open", key, err)
-	}
-	o, err := OpenFor(ctx, s.driver, rel, w)
-	if err != nil {
-		return nil, annotate("open", key, err)
-	}
-	return o, nil
-}
-
 // Span is a stretch of an object and the memory for its bytes.
 type Span struct {
 	Off int64
@@ -183,138 +170,10 @@ func GetIf(ctx context.Context, d Driver, key, version string, limit int64) ([]b
 	return data, info, err
 }
 
-// GetIf reads the whole object at key, as ReadAll does, if it has another version than the one
-// that is known. Otherwise it is ErrUnchanged. See Getter.
-func (s *Store) GetIf(ctx context.Context, key, version string, limit int64) ([]byte, Info, error) {
-	rel, err := s.relative(key)
-	if err != nil {
-		return nil, Info{}, annotate("read", key, err)
-	}
-	data, info, err := GetIf(ctx, s.driver, rel, version, limit)
-	if err != nil {
-		return nil, Info{}, annotate("read", key, err)
-	}
-	return data, info, nil
-}
-
-// Hint is an object that is about to be opened for some of its bytes.
-type Hint struct {
-	Key   string
-	Want  Want
-	Opens int // how often; 0 is once
-}
-
-// Prefetcher is a Driver that fetches ahead what is about to be read. It is optional. Package ahead
-// is one for any driver that is an Opener; a backend leaves it out.
-type Prefetcher interface {
-	// Prefetch begins to fetch what hints name, in their order, and returns at once. It returns how
-	// many of them it took: the others had no room. OpenFor of the same key and bytes then waits
-	// for what is under way. What nobody opens is dropped after a time.
-	Prefetch(hints []Hint) (taken int)
-
-	// ForgetAhead drops what was fetched of objects below dir and is not opened yet, because they
-	// may have changed.
-	ForgetAhead(dir string)
-}
-
-// ForgetAhead drops what was fetched ahead; see Prefetcher.
-func (s *Store) ForgetAhead(dir string) {
-	p, ok := s.driver.(Prefetcher)
-	if rel, err := s.relativeDir(dir); ok && err == nil {
-		p.ForgetAhead(rel)
-	}
-}
-
-// Wrapped returns the store with wrap's driver in the place of its own, which that one uses. The
-// driver stays that of s to close.
-func (s *Store) Wrapped(wrap func(Driver) Driver) *Store {
-	w := *s
-	w.driver, w.shared = wrap(s.driver), true
-	return &w
-}
-
-// Prefetch fetches ahead; see Prefetcher. A store that cannot takes no hints.
-func (s *Store) Prefetch(hints []Hint) (taken int) {
-	p, ok := s.driver.(Prefetcher)
-	if !ok {
-		return 0
-	}
-	rel := make([]Hint, len(hints))
-	for i, h := range hints {
-		key, err := s.relative(h.Key)
-		if err != nil {
-			rel = rel[:i]
-			break
-		}
-		rel[i] = Hint{Key: key, Want: h.Want, Opens: h.Opens}
-	}
-	return p.Prefetch(rel)
-}
-
 // Walker is a Driver that lists all objects below a directory in fewer requests than one for each
 // directory. It is optional.
 type Walker interface {
 	// Walk calls yield for each object below dir, in no order, with its key and what Stat says of
 	// it, except its rights. Its errors are those of List.
 	Walk(ctx context.Context, dir string, yield func(key string, info Info) error) error
-}
-
-// Survey lists a directory of d with what Stat would say of each; see Surveyor.
-func Survey(ctx context.Context, d Driver, dir string, yield func(Entry, Info) error) error {
-	return (&Store{driver: d}).Survey(ctx, dir, yield)
-}
-
-// Walk lists all objects of d below dir; see Walker.
-func Walk(ctx context.Context, d Driver, dir string, yield func(key string,
-	info Info) error) error {
-	return (&Store{driver: d}).Walk(ctx, dir, yield)
-}
-
-// Walk calls yield for each object below dir with what Stat says of it, except its rights; see
-// Walker. An error of yield comes back as it is.
-func (s *Store) Walk(ctx context.Context, dir string, yield func(key string,
-	info Info) error) error {
-	w, ok := s.driver.(Walker)
-	if !ok {
-		return s.walkDirs(ctx, dir, yield)
-	}
-	rel, err := s.relativeDir(dir)
-	if err != nil {
-		return annotate("list", dir, err)
-	}
-	var stopped error
-	err = w.Walk(ctx, rel, func(key string, info Info) error {
-		if !ValidKey(key) {
-			return nil
-		}
-		stopped = yield(s.absolute(key), info)
-		return stopped
-	})
-	if stopped != nil {
-		return stopped
-	}
-	return annotate("list", dir, err)
-}
-
-// walkDirs is Walk by a survey of each directory.
-func (s *Store) walkDirs(
-	ctx context.Context, dir string, yield func(key string, info Info) error,
-) error {
-	var dirs []string
-	err := s.Survey(ctx, dir, func(e Entry, info Info) error {
-		key := Join(dir, e.Name)
-		if e.Dir {
-			dirs = append(dirs, key)
-			return nil
-		}
-		return yield(key, info)
-	})
-	for i := 0; err == nil && i < len(dirs); i++ {
-		err = s.walkDirs(ctx, dirs[i], yield)
-		if at := new(fs.PathError); errors.As(err, &at) && at.Path == dirs[i] && errors.Is(err,
-			fs.ErrNotExist) {
-			err = nil // removed meanwhile
-		}
-	}
-	return err
 }

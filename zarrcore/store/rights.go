@@ -70,16 +70,3 @@ type Permitter interface {
 	// MayWrite returns nil if objects in dir can be made and replaced, or why not.
 	MayWrite(ctx context.Context, dir string) error
 }
-
-// MayWrite returns nil if objects in dir can be made and replaced, as far as is known, or why not.
-func (s *Store) MayWrite(ctx context.Context, dir string) error {
-	p, ok := s.driver.(Permitter)
-	if !ok {
-		return nil
-	}
-	rel, err := s.relativeDir(dir)
-	if err == nil {
-		err = p.MayWrite(ctx, rel)
-	}
-	return annotate("write to", dir, err)
-}

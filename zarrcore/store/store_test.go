@@ -111,7 +111,7 @@ func TestKeysAndErrors(t *testing.T) {
 		!errors.Is(s.Delete(t.Context(), "a", If{}), ErrReadOnly) {
 		t.Error("a driver without Writer can write")
 	}
-	if s.Refresh("a"); !slices.Equal(f.fresh, []string{"a"}) {
+	if s.Dirs().Refresh("a"); !slices.Equal(f.fresh, []string{"a"}) {
 		t.Errorf("Refresh reached the driver as %q", f.fresh)
 	}
 	if s.Name() != "name" || s.Close() != nil {

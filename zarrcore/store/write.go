@@ -173,7 +173,7 @@ func (s *Store) SyncDirs(ctx context.Context, keys []string) error {
 	rel := make([]string, len(keys))
 	for i, key := range keys {
 		var err error
-		if rel[i], err = s.relative(key); err != nil {
+		if rel[i], err = s.object(key); err != nil {
 			return annotate("sync", key, err)
 		}
 	}
@@ -191,84 +191,11 @@ func (s *Store) Delete(ctx context.Context, key string, cond If) error {
 	return annotate("delete", key, err)
 }
 
-// RemoveAll removes dir and all below it. It vanishes as a whole where the backend can do that: no
-// reader, and no crash, finds half of it. An error after that says that some of what it held
-// is still stored, though no key leads there. A missing dir is fs.ErrNotExist; so is an object.
-func (s *Store) RemoveAll(ctx context.Context, dir string) error {
-	w, rel, err := s.writer(dir)
-	if err == nil {
-		err = w.RemoveAll(ctx, rel)
-	}
-	return annotate("remove", dir, err)
-}
-
-// Rename gives the object or directory at from the key to. It is fs.ErrExist where there is
-// something already, and fs.ErrNotExist where there is nothing at from, or no directory that is to
-// hold it. A directory cannot go below itself: fs.ErrInvalid.
-func (s *Store) Rename(ctx context.Context, from, to string) error {
-	w, relFrom, err := s.writer(from)
-	if err == nil {
-		var relTo string
-		if relTo, err = s.relative(to); err == nil {
-			err = w.Rename(ctx, relFrom, relTo)
-		}
-	}
-	return annotate("rename", from, err)
-}
-
-// Replace gives the directory at from the key to, and removes the directory that is there. At any
-// moment, also after a crash, the old one or the new one is at to, whole. After an error nothing
-// has changed. What is not a directory is fs.ErrNotExist, and a directory in the other is
-// fs.ErrInvalid. Where the backend cannot do it at once, it is errors.ErrUnsupported. Then Rename
-// would succeed if nothing were at to.
-func (s *Store) Replace(ctx context.Context, from, to string) error {
-	w, relFrom, err := s.writer(from)
-	r, ok := w.(Replacer)
-	if err == nil && !ok {
-		err = errors.ErrUnsupported
-	}
-	if err == nil {
-		var relTo string
-		if relTo, err = s.relative(to); err == nil {
-			err = r.Replace(ctx, relFrom, relTo)
-		}
-	}
-	return annotate("rename", from, err)
-}
-
-// NoteUnfinished lets Clean remove dir, with all below it, if this program dies while dir is made.
-// Call it before. dir must hold an object named UnfinishedMark, whose content is mark: by that Clean
-// knows that it is this directory, and not what another program has made of that name. Rename and
-// Replace of dir remove the mark, and they and RemoveAll forget the note. If dir is not made, call
-// forget. A backend that has no memory for that returns no mark, and dir needs none then.
-func (s *Store) NoteUnfinished(
-	ctx context.Context, dir string,
-) (mark []byte, forget func(), err error) {
-	w, rel, err := s.writer(dir)
-	if err != nil {
-		return nil, nil, annotate("note", dir, err)
-	}
-	n, ok := w.(Noter)
-	if !ok {
-		return nil, func() {}, nil
-	}
-	mark, forget, err = n.NoteUnfinished(ctx, rel)
-	return mark, forget, annotate("note", dir, err)
-}
-
-// Abandoned reports whether dir is marked as unfinished, and no program notes it any more: nobody
-// makes it, and no Clean will find it.
-func (s *Store) Abandoned(ctx context.Context, dir string) bool {
-	w, rel, err := s.writer(dir)
-	n, ok := w.(Noter)
-	return err == nil && ok && n.Abandoned(ctx, rel)
-}
-
 // Lock holds, until unlock is called, the lock by which other programs exclude each other from
 // reading, changing and replacing the object at key. Where there is no such custom it does nothing.
 // Take it before the object is read; Commit does not take it. It is not reentrant.
 func (s *Store) Lock(ctx context.Context, key string) (unlock func(), err error) {
-	rel, err := s.relative(key)
+	rel, err := s.object(key)
 	if err != nil {
 		return nil, annotate("lock", key, err)
 	}
@@ -278,25 +205,4 @@ func (s *Store) Lock(ctx context.Context, key string) (unlock func(), err error)
 	}
 	unlock, err = l.Lock(ctx, rel)
 	return unlock, annotate("lock", key, err)
-}
-
-// Clean removes what killed writers of this program left in the store. Call it when a
-// store is mounted for writing.
-func (s *Store) Clean(ctx context.Context) error {
-	if c, ok := s.driver.(Cleaner); ok {
-		return annotate("clean", s.name, c.Clean(ctx))
-	}
-	return nil
-}
-
-// writer returns the driver if it can write, and what it knows key as.
-func (s *Store) writer(key string) (w Writer, rel string, err error) {
-	if rel, err = s.relative(key); err != nil {
-		return nil, "", err
-	}
-	w, ok := s.driver.(Writer)
-	if !ok {
-		return nil, "", ErrReadOnly
-	}
-	return w, rel, nil
 }

@@ -60,7 +60,7 @@ func (s *epochSource) hint(p *passage, n, end int64) {
 		hints, chunks, objects = append(hints, h), append(chunks, k), append(objects, object)
 	}
 	p.next = max(p.next, end)
-	taken := s.a.t.Store.Prefetch(hints)
+	taken := s.a.t.Store.Ahead().Fetch(hints)
 	if taken == len(hints) {
 		return
 	}

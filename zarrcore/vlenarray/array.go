@@ -131,7 +131,7 @@ func (t *Table) newState(n *catalog.Node) (*state, error) {
 	}
 	a.lengths = object.NewLengths(a.rows())
 	a.watch = scan.NewWatch(t.Store, a.objects.Keys, t.Fresh, func() {
-		t.Store.ForgetAhead(a.path)
+		t.Store.Ahead().Forget(a.path)
 		a.watch.NewEpoch()
 	})
 	return s, nil

@@ -96,7 +96,7 @@ func TestOnce(t *testing.T) {
 	behind(t, 20, 1000, storetest.LinkOptions{Delay: delay}, 64<<20, func(t *testing.T,
 		st *store.Store, link *storetest.Link, mem *counted) {
 		began := time.Now()
-		if taken := st.Prefetch(append(wholes(0, 10), wholes(0, 10)...)); taken != 20 {
+		if taken := st.Ahead().Fetch(append(wholes(0, 10), wholes(0, 10)...)); taken != 20 {
 			t.Errorf("%d hints were taken, want all", taken)
 		}
 		for i, h := range wholes(0, 10) {
@@ -118,7 +118,7 @@ func TestSeveralOpens(t *testing.T) {
 		st *store.Store, link *storetest.Link, mem *counted) {
 		h := wholes(0, 1)[0]
 		h.Opens = 3
-		st.Prefetch([]store.Hint{h})
+		st.Ahead().Fetch([]store.Hint{h})
 		for range 3 {
 			read(t, st, h, 0)
 		}
@@ -138,13 +138,13 @@ func TestBudget(t *testing.T) {
 	const size, budget = 1 << 20, 4 << 20
 	behind(t, 20, size, storetest.LinkOptions{Delay: delay}, budget, func(t *testing.T,
 		st *store.Store, link *storetest.Link, mem *counted) {
-		next := st.Prefetch(wholes(0, 20))
+		next := st.Ahead().Fetch(wholes(0, 20))
 		for i, h := range wholes(0, 20) {
 			if next <= i {
 				t.Fatalf("object %d was not taken, though all before it were opened", i)
 			}
 			read(t, st, h, byte(i))
-			next += st.Prefetch(wholes(next, 20))
+			next += st.Ahead().Fetch(wholes(next, 20))
 		}
 		if most := int64(budget + 16*size); mem.most.Load() > most { // sizes are guessed at first
 			t.Errorf("%d bytes were taken, want at most %d", mem.most.Load(), most)
@@ -169,7 +169,7 @@ func TestJoined(t *testing.T) {
 				Version: info.Version}})
 		}
 		link.Take()
-		st.Prefetch(hints)
+		st.Ahead().Fetch(hints)
 		for _, h := range hints {
 			read(t, st, h, 0)
 		}
@@ -183,16 +183,16 @@ func TestJoined(t *testing.T) {
 func TestForgotten(t *testing.T) {
 	behind(t, 4, 1000, storetest.LinkOptions{Delay: delay}, 64<<20, func(t *testing.T,
 		st *store.Store, link *storetest.Link, mem *counted) {
-		st.Prefetch(wholes(0, 4))
+		st.Ahead().Fetch(wholes(0, 4))
 		time.Sleep(time.Second)
 		if mem.used() != 4000 {
 			t.Errorf("%d bytes wait, want 4000", mem.used())
 		}
-		st.ForgetAhead("a")
+		st.Ahead().Forget("a")
 		if mem.used() != 0 {
 			t.Errorf("%d bytes wait after they were dropped", mem.used())
 		}
-		st.Prefetch(wholes(0, 4))
+		st.Ahead().Fetch(wholes(0, 4))
 		time.Sleep(time.Minute)
 		if mem.used() != 0 {
 			t.Errorf("%d bytes wait after a minute", mem.used())
@@ -211,16 +211,16 @@ func TestFailed(t *testing.T) {
 		a := ahead.New(broken, ahead.Options{Budget: 64 << 20})
 		defer a.Stop()
 		st := store.New(a, "")
-		st.Prefetch(wholes(0, 1))
+		st.Ahead().Fetch(wholes(0, 1))
 		synctest.Wait()
 		if _, err := st.OpenFor(t.Context(), "a/0", store.Want{N: store.All}); !errors.Is(err,
 			fs.ErrNotExist) {
 			t.Errorf("a missing object: %v", err)
 		}
-		st.Prefetch(wholes(1, 2))
+		st.Ahead().Fetch(wholes(1, 2))
 		read(t, st, wholes(1, 2)[0], 1)
 		link.Take()
-		st.Prefetch(wholes(1, 2))
+		st.Ahead().Fetch(wholes(1, 2))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if _, err := st.OpenFor(ctx, "a/1", store.Want{N: store.All}); !errors.Is(err,
@@ -239,7 +239,7 @@ func TestBusyLink(t *testing.T) {
 		func(t *testing.T, st *store.Store, link *storetest.Link, mem *counted) {
 			began, next := time.Now(), 0
 			for i, h := range wholes(0, objects) {
-				next += st.Prefetch(wholes(next, min(objects, next+100)))
+				next += st.Ahead().Fetch(wholes(next, min(objects, next+100)))
 				read(t, st, h, byte(i))
 			}
 			took := time.Since(began)
@@ -256,7 +256,7 @@ func TestLargeObjects(t *testing.T) {
 	o := storetest.LinkOptions{Delay: delay, Most: 1 << 20}
 	behind(t, 2, 9<<20, o, 64<<20, func(t *testing.T, st *store.Store, link *storetest.Link,
 		_ *counted) {
-		st.Prefetch(wholes(0, 2))
+		st.Ahead().Fetch(wholes(0, 2))
 		time.Sleep(time.Second)
 		if c := link.Take(); c.Requests != 4 {
 			t.Errorf("%+v, want two requests for each object", c)

@@ -85,8 +85,8 @@ func TestStagingFolderIsNoKey(t *testing.T) {
 	_, _, errRead := s.ReadAll(t.Context(), name+"/none", 1)
 	errs := map[string]error{
 		"Put": s.Put(t.Context(), name+"/x", nil), "Delete": s.Delete(t.Context(), name+"/"+ownerName, store.If{}),
-		"RemoveAll": s.RemoveAll(t.Context(), name), "Rename": s.Rename(t.Context(), name, "b"),
-		"Rename to": s.Rename(t.Context(), "a", name+"/a"),
+		"RemoveAll": s.Dirs().RemoveAll(t.Context(), name), "Rename": s.Dirs().Rename(t.Context(), name, "b"),
+		"Rename to": s.Dirs().Rename(t.Context(), "a", name+"/a"),
 	}
 	for what, err := range errs {
 		if err == nil {

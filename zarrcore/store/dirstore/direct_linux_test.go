@@ -26,7 +26,8 @@ func aligned(n, skew int) []byte {
 // An object is stored as it is given, whichever way it is written, whatever its length and place in
 // memory.
 func TestDirectWrites(t *testing.T) {
-	for _, n := range []int{directFrom - 1, directFrom, directFrom + 1, directFrom + directAlign - 1, 2*directFrom + directAlign, 5*directFrom + 1234} {
+	for _, n := range []int{directFrom - 1, directFrom, directFrom + 1,
+		directFrom + directAlign - 1, 2*directFrom + directAlign, 5*directFrom + 1234} {
 		for _, skew := range []int{0, 1, 512} {
 			t.Run(fmt.Sprintf("%d+%d", n, skew), func(t *testing.T) {
 				d := open(t, t.TempDir(), ways["beneath"])
@@ -72,7 +73,8 @@ func TestDirectWritesPassThePageCache(t *testing.T) {
 	defer f.Close()
 	const n = 2*directFrom + 100
 	wrote := writeDirect(int(f.Fd()), aligned(n, 0), 0)
-	if flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0); err != nil || flags&unix.O_DIRECT != 0 {
+	if flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0); err != nil ||
+		flags&unix.O_DIRECT != 0 {
 		t.Errorf("flags %#x, %v; expected no O_DIRECT", flags, err)
 	}
 	if wrote == 0 {

@@ -73,7 +73,7 @@ func TestDiskFull(t *testing.T) {
 		if err := s.Put(t.Context(), "g/c/0", big); err != nil {
 			t.Errorf("round %d: after space was freed: %v", round, err)
 		}
-		if err := s.RemoveAll(t.Context(), "g"); err != nil {
+		if err := s.Dirs().RemoveAll(t.Context(), "g"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestDiskQuiteFull(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "last2"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RemoveAll(t.Context(), "g"); err != nil {
+	if err := s.Dirs().RemoveAll(t.Context(), "g"); err != nil {
 		t.Error(err)
 	}
 	wantNames(t, dir, "b", "last", "last2")
@@ -126,15 +126,15 @@ func TestReadOnly(t *testing.T) {
 	}
 	errs := map[string]error{
 		"Put": s.Put(t.Context(), "a", nil), "Delete": s.Delete(t.Context(), "a", store.If{}),
-		"RemoveAll": s.RemoveAll(t.Context(), "g"),
-		"Rename":    s.Rename(t.Context(), "a", "b"),
+		"RemoveAll": s.Dirs().RemoveAll(t.Context(), "g"),
+		"Rename":    s.Dirs().Rename(t.Context(), "a", "b"),
 	}
 	for what, err := range errs {
 		if !errors.Is(err, unix.EROFS) {
 			t.Errorf("%s on a read-only file system: %v, want EROFS", what, err)
 		}
 	}
-	if err := s.Clean(t.Context()); err != nil {
+	if err := s.Unfinished().Clean(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if data, _, err := s.ReadAll(t.Context(), "a", 10); string(data) != "old" {
@@ -170,13 +170,13 @@ func TestMountBelow(t *testing.T) {
 	if err := s.Put(t.Context(), "g/far/big", make([]byte, 2<<20)); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("Put of more than there is room for: %v, want ENOSPC", err)
 	}
-	if err := s.Rename(t.Context(), "g/far/a", "b"); !errors.Is(err, unix.EXDEV) {
+	if err := s.Dirs().Rename(t.Context(), "g/far/a", "b"); !errors.Is(err, unix.EXDEV) {
 		t.Errorf("Rename to another file system: %v, want EXDEV", err)
 	}
-	if err := s.Rename(t.Context(), "g/far/a", "g/far/b"); err != nil {
+	if err := s.Dirs().Rename(t.Context(), "g/far/a", "g/far/b"); err != nil {
 		t.Error(err)
 	}
-	if err := s.RemoveAll(t.Context(), "g/far/b"); err != nil {
+	if err := s.Dirs().RemoveAll(t.Context(), "g/far/b"); err != nil {
 		t.Error(err)
 	}
 	wantNames(t, filepath.Join(dir, "g/far"))
@@ -234,7 +234,7 @@ func init() {
 		if err != nil {
 			return err
 		}
-		if err := s.Clean(ctx); err != nil {
+		if err := s.Unfinished().Clean(ctx); err != nil {
 			return err
 		}
 		if err := commitAll(ctx, s, cutKeys(cut), cutData(cut+1)); err != nil {
@@ -350,8 +350,10 @@ func vandalise(t *testing.T, s *store.Store) []error {
 	}
 	return []error{
 		err, s.Delete(t.Context(), "dir/secret", store.If{}),
-		s.Rename(t.Context(), "dir/secret", "loot"), s.RemoveAll(t.Context(), "dir/in"),
-		s.Rename(t.Context(), "obj", "dir/obj"), s.Rename(t.Context(), "dir/obj", "obj"),
+		s.Dirs().Rename(t.Context(), "dir/secret", "loot"),
+		s.Dirs().RemoveAll(t.Context(), "dir/in"),
+		s.Dirs().Rename(t.Context(), "obj", "dir/obj"),
+		s.Dirs().Rename(t.Context(), "dir/obj", "obj"),
 	}
 }
 
@@ -360,12 +362,12 @@ func TestRemoveLink(t *testing.T) {
 	dir := hostile(t)
 	s := store.New(open(t, dir, ways["beneath"]), "")
 	for _, key := range []string{"in-dir/h", "g/h/in-dir/h", "rel-dir/in", "abs-dir/in"} {
-		if err := s.RemoveAll(t.Context(), key); !errors.Is(err, store.ErrThroughLink) {
+		if err := s.Dirs().RemoveAll(t.Context(), key); !errors.Is(err, store.ErrThroughLink) {
 			t.Errorf("RemoveAll(%q): %v, want store.ErrThroughLink", key, err)
 		}
 	}
 	for _, key := range []string{"in-dir", "rel-dir", "abs-dir", "in-file", "dangling", "loop"} {
-		if err := s.RemoveAll(t.Context(), key); err != nil {
+		if err := s.Dirs().RemoveAll(t.Context(), key); err != nil {
 			t.Errorf("RemoveAll(%q): %v", key, err)
 		}
 		if _, err := os.Lstat(filepath.Join(dir, key)); !errors.Is(err, fs.ErrNotExist) {
@@ -378,7 +380,7 @@ func TestRemoveLink(t *testing.T) {
 	if err := os.Symlink("../../outside", filepath.Join(dir, "g/h/trap")); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RemoveAll(t.Context(), "g"); err != nil {
+	if err := s.Dirs().RemoveAll(t.Context(), "g"); err != nil {
 		t.Error(err)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "../outside/in/secret")); !strings.HasPrefix(

@@ -45,15 +45,17 @@ var script = []struct {
 	{"delete", func(ctx context.Context, s *store.Store) error {
 		return s.Delete(ctx, "gone", store.If{})
 	}},
-	{"remove", func(ctx context.Context, s *store.Store) error { return s.RemoveAll(ctx, "g") }},
+	{"remove", func(ctx context.Context, s *store.Store) error {
+		return s.Dirs().RemoveAll(ctx, "g")
+	}},
 	{"rename", func(ctx context.Context, s *store.Store) error {
-		return s.Rename(ctx, "h", "c/h")
+		return s.Dirs().Rename(ctx, "h", "c/h")
 	}},
 	{"replace tree", func(ctx context.Context, s *store.Store) error {
-		return s.Replace(ctx, "y", "x")
+		return s.Dirs().Replace(ctx, "y", "x")
 	}},
 	{"unfinished", func(ctx context.Context, s *store.Store) error {
-		mark, _, err := s.NoteUnfinished(ctx, "x~0")
+		mark, _, err := s.Unfinished().Note(ctx, "x~0")
 		if err != nil {
 			return err
 		}
@@ -64,7 +66,7 @@ var script = []struct {
 		if err := s.Put(ctx, "x~0/c/0", oldObject); err != nil {
 			return err
 		}
-		return s.Replace(ctx, "x~0", "x")
+		return s.Dirs().Replace(ctx, "x~0", "x")
 	}},
 	{"sync", func(ctx context.Context, s *store.Store) error {
 		return s.SyncDirs(ctx, []string{"c/0/0", "a"})

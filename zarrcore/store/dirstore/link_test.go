@@ -55,24 +55,25 @@ func TestLinksLead(t *testing.T) {
 	for name, way := range ways {
 		s := store.New(open(t, dir, way), dir)
 		for _, test := range tests {
-			l, ok, err := s.Link(t.Context(), test.key)
+			l, ok, err := s.Links().At(t.Context(), test.key)
 			if !ok || err != nil || l.Text != test.text || !errors.Is(l.Err, test.err) ||
 				l.Err == nil && l.Target != test.target || l.Dir != test.dir {
 				t.Errorf("%s: Link(%q): %+v, %v, %v; want %+v", name, test.key, l, ok, err, test)
 			}
-			if got, err := s.Resolve(t.Context(), test.key); !errors.Is(err, test.err) ||
+			if got, err := s.Links().Resolve(t.Context(), test.key); !errors.Is(err, test.err) ||
 				err == nil && got != test.target {
 				t.Errorf("%s: Resolve(%q): %q, %v; want %+v", name, test.key, got, err, test)
 			}
 		}
 		for _, key := range []string{"obj", "g", "g/h/obj", "none", "g/none", "obj/x", ""} {
-			if l, ok, err := s.Link(t.Context(), key); ok || err != nil {
+			if l, ok, err := s.Links().At(t.Context(), key); ok || err != nil {
 				t.Errorf("%s: Link(%q): %+v, %v, %v; want none", name, key, l, ok, err)
 			}
 		}
 		for _, key := range []string{"in-dir/obj", "in-dir/none", "abs-dir/secret", "g/loopdir/obj",
 			"g/loopdir/loopdir"} {
-			if l, ok, err := s.Link(t.Context(), key); ok || !errors.Is(err, store.ErrThroughLink) {
+			l, ok, err := s.Links().At(t.Context(), key)
+			if ok || !errors.Is(err, store.ErrThroughLink) {
 				t.Errorf("%s: Link(%q): %+v, %v, %v; want store.ErrThroughLink", name, key, l, ok,
 					err)
 			}
@@ -92,7 +93,7 @@ func TestLinksOfALinkedStore(t *testing.T) {
 	}
 	s := store.New(open(t, filepath.Join(top, "current"), ways["beneath"]), "")
 	for _, key := range []string{"real", "given", "around"} {
-		if l, ok, err := s.Link(t.Context(), key); !ok || err != nil || l.Err != nil ||
+		if l, ok, err := s.Links().At(t.Context(), key); !ok || err != nil || l.Err != nil ||
 			l.Text != "g" || l.Target != "g" {
 			t.Errorf("Link(%q): %+v, %v, %v", key, l, ok, err)
 		}
@@ -108,17 +109,17 @@ func TestLinkEscapes(t *testing.T) {
 			"new": "../secret", "g/new": "../../secret", "new2": "g/h/../../../secret",
 			"new3": "rel-dir/secret", "new4": "none/../../secret", "new5": "abs-dir",
 		} {
-			if err := s.PutLink(t.Context(), key, text, false); !errors.Is(err, ErrOutside) {
+			if err := s.Links().Put(t.Context(), key, text, false); !errors.Is(err, ErrOutside) {
 				t.Errorf("%s: PutLink(%q, %q): %v, want ErrOutside", name, key, text, err)
 			}
 		}
 		for _, text := range []string{"", "/", dir + "/g", "/etc/passwd"} {
-			if err := s.PutLink(t.Context(), "new", text, false); err == nil {
+			if err := s.Links().Put(t.Context(), "new", text, false); err == nil {
 				t.Errorf("%s: PutLink(%q): no error", name, text)
 			}
 		}
 		for _, key := range []string{"rel-dir/new", "abs-dir/new", "in-dir/new", "dotdot/new"} {
-			if err := s.PutLink(t.Context(), key, "obj", false); err == nil {
+			if err := s.Links().Put(t.Context(), key, "obj", false); err == nil {
 				t.Errorf("%s: PutLink(%q): no error", name, key)
 			}
 		}

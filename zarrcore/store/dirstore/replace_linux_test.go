@@ -26,7 +26,7 @@ func TestReplaceBesideMounts(t *testing.T) {
 	s := store.New(open(t, dir, ways["beneath"]), "")
 	before := readFiles(t, dir)
 	for _, names := range [][2]string{{"near", "far/a"}, {"far/a", "near"}, {"near", "mounted"}} {
-		err := s.Replace(t.Context(), names[0], names[1])
+		err := s.Dirs().Replace(t.Context(), names[0], names[1])
 		if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EBUSY) {
 			t.Errorf("Replace(%q, %q): %v, want EXDEV or EBUSY", names[0], names[1], err)
 		}
@@ -36,7 +36,7 @@ func TestReplaceBesideMounts(t *testing.T) {
 		t.Errorf("left: %s", names(got))
 	}
 	s = store.New(open(t, dir, ways["beneath"]), "")
-	if err := s.Replace(t.Context(), "far/b", "far/a"); err != nil {
+	if err := s.Dirs().Replace(t.Context(), "far/b", "far/a"); err != nil {
 		t.Error(err)
 	}
 	want := map[string]string{"a/zarr.json": "b"}
@@ -55,7 +55,7 @@ func TestReplaceUndone(t *testing.T) {
 	})
 	mountTmpfs(t, filepath.Join(dir, "far/a/zarr.json"), "size=1m") // which keeps it in its place
 	s := store.New(open(t, dir, ways["beneath"]), "")
-	if err := s.Replace(t.Context(), "far/b", "far/a"); !errors.Is(err, unix.EBUSY) {
+	if err := s.Dirs().Replace(t.Context(), "far/b", "far/a"); !errors.Is(err, unix.EBUSY) {
 		t.Errorf("Replace: %v, want EBUSY", err)
 	}
 	s.Close()
@@ -86,7 +86,7 @@ func TestReplaceInOverlay(t *testing.T) {
 	}
 	t.Cleanup(func() { unmount(t, merged) })
 	s := store.New(open(t, merged, ways["beneath"]), "")
-	if err := s.Replace(t.Context(), "b", "a"); !errors.Is(err, unix.EXDEV) {
+	if err := s.Dirs().Replace(t.Context(), "b", "a"); !errors.Is(err, unix.EXDEV) {
 		t.Errorf("Replace by what cannot be renamed: %v, want EXDEV", err)
 	}
 	for _, name := range []string{"t", "u"} {
@@ -94,14 +94,14 @@ func TestReplaceInOverlay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Replace(t.Context(), "t", "a"); !errors.Is(err, errors.ErrUnsupported) {
+	if err := s.Dirs().Replace(t.Context(), "t", "a"); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Replace of what cannot be renamed: %v, want ErrUnsupported", err)
 	}
-	if err := s.Replace(t.Context(), "t", "u"); err != nil {
+	if err := s.Dirs().Replace(t.Context(), "t", "u"); err != nil {
 		t.Error(err)
 	}
-	if err := errors.Join(s.RemoveAll(t.Context(), "a"),
-		s.Rename(t.Context(), "u", "a")); err != nil {
+	if err := errors.Join(s.Dirs().RemoveAll(t.Context(), "a"),
+		s.Dirs().Rename(t.Context(), "u", "a")); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(merged, "t")); !errors.Is(err, fs.ErrNotExist) {

@@ -111,7 +111,7 @@ func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
 	return nil
 }
 
-// RemoveAll removes dir and all below it, at once; see store.Store.
+// RemoveAll removes dir and all below it, at once; see store.Dirs.
 func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Rename moves an object, or all below a directory, at once; see store.Store.
+// Rename moves an object, or all below a directory, at once; see store.Dirs.
 func (d *Driver) Rename(ctx context.Context, from, to string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Replace gives a directory the key of another, which it removes; see store.Store.
+// Replace gives a directory the key of another, which it removes; see store.Dirs.
 func (d *Driver) Replace(ctx context.Context, from, to string) error {
 	if err := ctx.Err(); err != nil {
 		return err

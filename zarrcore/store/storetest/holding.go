@@ -79,7 +79,7 @@ func (s *suite) holdRenamed() {
 	d, h := s.held(w, st, "g/a", "g/a")
 	before := s.stage(h, "g/a/c/0", []byte("0"))
 	for _, r := range [][2]string{{"g/a", "g/b"}, {"g", "f"}} {
-		if err := st.Rename(s.Context(), r[0], r[1]); err != nil {
+		if err := st.Dirs().Rename(s.Context(), r[0], r[1]); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -99,7 +99,7 @@ func (s *suite) holdRemoved() {
 	w, st := s.writer(map[string][]byte{"keep": nil, "g/a/zarr.json": []byte("a")})
 	d, h := s.held(w, st, "g/a", "g/a")
 	before := s.stage(h, "g/a/c/0", []byte("0"))
-	if err := st.RemoveAll(s.Context(), "g"); err != nil {
+	if err := st.Dirs().RemoveAll(s.Context(), "g"); err != nil {
 		s.Fatal(err)
 	}
 	if _, err := before.Commit(s.Context(), store.If{}); !errors.Is(err, fs.ErrNotExist) {
@@ -122,8 +122,8 @@ func (s *suite) holdRace() {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for !done.Load() {
-			st.Rename(s.Context(), "g/a", "g/b")
-			st.Rename(s.Context(), "g/b", "g/a")
+			st.Dirs().Rename(s.Context(), "g/a", "g/b")
+			st.Dirs().Rename(s.Context(), "g/b", "g/a")
 		}
 	})
 	for i := range 300 {
@@ -172,7 +172,7 @@ func (s *suite) identity() {
 	_, st := s.writer(map[string][]byte{"g/a/zarr.json": []byte("a"), "b/zarr.json": []byte("b")})
 	of := func(dir string) string {
 		s.Helper()
-		identity, err := st.Identity(s.Context(), dir)
+		identity, err := st.Dirs().Identity(s.Context(), dir)
 		if err != nil {
 			s.Fatalf("Identity(%q): %v", dir, err)
 		}
@@ -183,16 +183,16 @@ func (s *suite) identity() {
 		s.Skip("the backend does not know directories apart")
 	}
 	s.put(st, "g/a/c/0", []byte("0"))
-	if err := st.Rename(s.Context(), "g", "f"); err != nil {
+	if err := st.Dirs().Rename(s.Context(), "g", "f"); err != nil {
 		s.Fatal(err)
 	}
 	if now := of("f/a"); now != was {
 		s.Errorf("after a rename it is %q, expected %q", now, was)
 	}
-	if err := st.RemoveAll(s.Context(), "f/a"); err != nil {
+	if err := st.Dirs().RemoveAll(s.Context(), "f/a"); err != nil {
 		s.Fatal(err)
 	}
-	if _, err := st.Identity(s.Context(), "f/a"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := st.Dirs().Identity(s.Context(), "f/a"); !errors.Is(err, fs.ErrNotExist) {
 		s.Errorf("after a removal: %v, want fs.ErrNotExist", err)
 	}
 	time.Sleep(20 * time.Millisecond) // file systems note times by ticks of a few milliseconds

@@ -20,7 +20,7 @@ func (s *suite) linker(objects map[string][]byte) (store.LinkWriter, *store.Stor
 // link makes a link.
 func (s *suite) link(st *store.Store, key, text string) {
 	s.Helper()
-	if err := st.PutLink(s.Context(), key, text, false); err != nil {
+	if err := st.Links().Put(s.Context(), key, text, false); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -28,13 +28,13 @@ func (s *suite) link(st *store.Store, key, text string) {
 // wantLink expects a link at key, of that text, which leads to target; "-" is nothing.
 func (s *suite) wantLink(st *store.Store, key, text, target string) {
 	s.Helper()
-	l, ok, err := st.Link(s.Context(), key)
+	l, ok, err := st.Links().At(s.Context(), key)
 	if err != nil || !ok || l.Text != text || (l.Err == nil) != (target != "-") || l.Err == nil &&
 		l.Target != target {
 		s.Errorf("Link(%q): %+v, %v, %v; want the text %q and the target %q", key, l, ok, err, text,
 			target)
 	}
-	if got, err := st.Resolve(s.Context(), key); (err == nil) != (target != "-") || err == nil &&
+	if got, err := st.Links().Resolve(s.Context(), key); (err == nil) != (target != "-") || err == nil &&
 		got != target {
 		s.Errorf("Resolve(%q): %q, %v; want %q", key, got, err, target)
 	}
@@ -73,23 +73,23 @@ func (s *suite) links() {
 		}
 	}
 	for _, key := range []string{"g", "o", "missing", "g/a", "o/x"} {
-		if l, ok, err := st.Link(s.Context(), key); ok || err != nil {
+		if l, ok, err := st.Links().At(s.Context(), key); ok || err != nil {
 			s.Errorf("Link(%q): %+v, %v, %v; want none", key, l, ok, err)
 		}
 	}
 	for _, key := range []string{"l/a", "l/none", "far/c/0", "g/up/g"} {
-		if _, ok, err := st.Link(s.Context(), key); ok || !errors.Is(err, store.ErrThroughLink) ||
+		if _, ok, err := st.Links().At(s.Context(), key); ok || !errors.Is(err, store.ErrThroughLink) ||
 			!errors.Is(err, fs.ErrNotExist) {
 			s.Errorf("Link(%q): %v, %v; want store.ErrThroughLink", key, ok, err)
 		}
 	}
 	for key, want := range map[string]string{"l/a": "g/a", "far/c/1": "g/a/c/0", "g/up/l/up": "",
 		"g/a": "g/a"} {
-		if got, err := st.Resolve(s.Context(), key); got != want || err != nil {
+		if got, err := st.Links().Resolve(s.Context(), key); got != want || err != nil {
 			s.Errorf("Resolve(%q): %q, %v; want %q", key, got, err, want)
 		}
 	}
-	if got, err := st.Resolve(s.Context(), "l/missing"); !errors.Is(err, fs.ErrNotExist) {
+	if got, err := st.Links().Resolve(s.Context(), "l/missing"); !errors.Is(err, fs.ErrNotExist) {
 		s.Errorf("Resolve of what is missing: %q, %v", got, err)
 	}
 }
@@ -105,40 +105,40 @@ func (s *suite) changedLinks() {
 		s.link(st, key, text)
 	}
 	for op, err := range map[string]error{
-		"RemoveAll": st.RemoveAll(ctx, "l/a"), "Rename from": st.Rename(ctx, "l/a", "x"),
-		"Rename to": st.Rename(ctx, "o", "l/o"),
+		"RemoveAll": st.Dirs().RemoveAll(ctx, "l/a"), "Rename from": st.Dirs().Rename(ctx, "l/a", "x"),
+		"Rename to": st.Dirs().Rename(ctx, "o", "l/o"),
 		"Hold":      hold(s, st, "l"), "Hold below": hold(s, st, "l/a"),
-		"PutLink":    st.PutLink(ctx, "l/new", "a", false),
-		"RenameLink": st.RenameLink(ctx, "m", "l/m"),
+		"PutLink":    st.Links().Put(ctx, "l/new", "a", false),
+		"RenameLink": st.Links().Rename(ctx, "m", "l/m"),
 	} {
 		if !errors.Is(err, store.ErrThroughLink) {
 			s.Errorf("%s through a link: %v, want store.ErrThroughLink", op, err)
 		}
 	}
 	for _, key := range []string{"g", "o", "m", "n"} {
-		if err := st.PutLink(ctx, key, "g", false); !errors.Is(err, fs.ErrExist) {
+		if err := st.Links().Put(ctx, key, "g", false); !errors.Is(err, fs.ErrExist) {
 			s.Errorf("PutLink(%q): %v, want fs.ErrExist", key, err)
 		}
 	}
 	for _, key := range []string{"g", "o"} {
-		if err := errors.Join(st.PutLink(ctx, key, "g", true),
-			st.RenameLink(ctx, "m", key)); !errors.Is(err, fs.ErrExist) {
+		if err := errors.Join(st.Links().Put(ctx, key, "g", true),
+			st.Links().Rename(ctx, "m", key)); !errors.Is(err, fs.ErrExist) {
 			s.Errorf("a link replaces %q: %v, want fs.ErrExist", key, err)
 		}
 	}
-	if err := errors.Join(st.PutLink(ctx, "n", "g/a", true), st.Rename(ctx, "m", "g/m"),
-		st.RenameLink(ctx, "l", "lo")); err != nil {
+	if err := errors.Join(st.Links().Put(ctx, "n", "g/a", true), st.Dirs().Rename(ctx, "m", "g/m"),
+		st.Links().Rename(ctx, "l", "lo")); err != nil {
 		s.Error(err)
 	}
 	s.wantLink(st, "n", "g/a", "g/a")
 	s.wantLink(st, "g/m", "g", "-") // as in any file system: from there its text leads nowhere
 	s.wantLink(st, "lo", "g", "g")
 	for _, key := range []string{"lo", "g/m"} {
-		if err := st.RemoveAll(ctx, key); err != nil {
+		if err := st.Dirs().RemoveAll(ctx, key); err != nil {
 			s.Errorf("RemoveAll(%q): %v", key, err)
 		}
 	}
-	if err := st.Rename(ctx, "g", "h"); err != nil {
+	if err := st.Dirs().Rename(ctx, "g", "h"); err != nil {
 		s.Error(err)
 	}
 	s.wantLink(st, "h/l", "a", "h/a")
@@ -146,7 +146,7 @@ func (s *suite) changedLinks() {
 	s.wantList(w, "", "h/", "n", "o")
 	s.wantContent(w, "h/a/c/0", []byte("0"))
 	s.wantContent(w, "o", []byte("o"))
-	if err := st.RemoveAll(ctx, "h"); err != nil {
+	if err := st.Dirs().RemoveAll(ctx, "h"); err != nil {
 		s.Error(err)
 	}
 	s.wantList(w, "", "n", "o")

@@ -263,8 +263,8 @@ func (s *suite) cancelledWrites(ctx context.Context, w store.Writer) {
 	errs := map[string]error{
 		"Stage": stage, "Commit": commit, "SyncStaged": st.SyncStaged(ctx, nil),
 		"SyncDirs": st.SyncDirs(ctx, []string{"a"}),
-		"Delete":   st.Delete(ctx, "a", store.If{}), "RemoveAll": st.RemoveAll(ctx, "a"),
-		"Rename": st.Rename(ctx, "a", "b"),
+		"Delete":   st.Delete(ctx, "a", store.If{}), "RemoveAll": st.Dirs().RemoveAll(ctx, "a"),
+		"Rename": st.Dirs().Rename(ctx, "a", "b"),
 	}
 	for name, err := range errs {
 		if !errors.Is(err, context.Canceled) {

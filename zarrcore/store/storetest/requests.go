@@ -217,7 +217,7 @@ func (s *suite) prefetch() {
 		{Key: "none", Want: store.Want{N: 5}}, {Key: "dir", Want: store.Want{N: 5}}, {Key: "dir/b"},
 		{Key: "../b"},
 	}
-	if taken := st.Prefetch(hints); taken < 0 || taken > len(hints)-1 {
+	if taken := st.Ahead().Fetch(hints); taken < 0 || taken > len(hints)-1 {
 		s.Errorf("Prefetch took %d of %d hints, the last of which has no valid key", taken,
 			len(hints))
 	}

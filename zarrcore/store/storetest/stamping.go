@@ -20,7 +20,7 @@ func (s *suite) stamp() {
 		if dir == "" {
 			in = st
 		}
-		if err := in.Stamp(s.Context(), dir, then); err != nil {
+		if err := in.Dirs().Stamp(s.Context(), dir, then); err != nil {
 			s.Fatal(err)
 		}
 		info := s.modified(w, dir)
@@ -34,7 +34,7 @@ func (s *suite) stamp() {
 	if info := s.modified(w, "a/c"); time.Since(info.ModTime) > time.Minute {
 		s.Errorf("a directory in which an object was deleted is of %v", info.ModTime)
 	}
-	if err := st.Stamp(s.Context(), "a", time.Time{}); err != nil {
+	if err := st.Dirs().Stamp(s.Context(), "a", time.Time{}); err != nil {
 		s.Fatal(err)
 	}
 	if info := s.modified(w, "a"); time.Since(info.ModTime) > time.Minute {

@@ -364,19 +364,19 @@ func (s *suite) removeAll() {
 	w, st := s.writer(map[string][]byte{
 		"g/zarr.json": nil, "g/a/zarr.json": nil, "g/a/c/0/0": nil, "g/a/c/0/1": nil, "ga": nil, "g.a/x": nil, "h/g/x": nil,
 	})
-	if err := st.RemoveAll(s.Context(), "g/a"); err != nil {
+	if err := st.Dirs().RemoveAll(s.Context(), "g/a"); err != nil {
 		s.Error(err)
 	}
 	s.wantList(w, "g", "zarr.json")
 	for _, dir := range []string{"g/a", "none", "ga", "none/none", "ga/x"} {
-		if err := st.RemoveAll(s.Context(), dir); !errors.Is(err, fs.ErrNotExist) {
+		if err := st.Dirs().RemoveAll(s.Context(), dir); !errors.Is(err, fs.ErrNotExist) {
 			s.Errorf("RemoveAll(%q): %v, want fs.ErrNotExist", dir, err)
 		}
 	}
-	if err := st.RemoveAll(s.Context(), ""); err == nil {
+	if err := st.Dirs().RemoveAll(s.Context(), ""); err == nil {
 		s.Error("RemoveAll of the root: no error")
 	}
-	if err := st.RemoveAll(s.Context(), "g"); err != nil {
+	if err := st.Dirs().RemoveAll(s.Context(), "g"); err != nil {
 		s.Error(err)
 	}
 	s.wantList(w, "", "ga", "g.a/", "h/")
@@ -398,12 +398,12 @@ func (s *suite) rename() {
 		{"g", "../g", store.ErrInvalidKey}, {"g", "none/g", fs.ErrNotExist}, {"g", "h/none/g", fs.ErrNotExist},
 	}
 	for _, r := range refusals {
-		if err := st.Rename(s.Context(), r.from, r.to); !errors.Is(err, r.want) {
+		if err := st.Dirs().Rename(s.Context(), r.from, r.to); !errors.Is(err, r.want) {
 			s.Errorf("Rename(%q, %q): %v, want %v", r.from, r.to, err, r.want)
 		}
 	}
 	for _, r := range [][2]string{{"g", "gg"}, {"gg/a", "h/b"}, {"ga", "h/ga"}} {
-		if err := st.Rename(s.Context(), r[0], r[1]); err != nil {
+		if err := st.Dirs().Rename(s.Context(), r[0], r[1]); err != nil {
 			s.Errorf("Rename(%q, %q): %v", r[0], r[1], err)
 		}
 	}
@@ -421,7 +421,7 @@ func (s *suite) replaceTree() {
 		"b/zarr.json": []byte("b"), "b/c/0": []byte("b0"),
 		"g/h/zarr.json": []byte("h"), "o": nil,
 	})
-	if err := st.Replace(s.Context(), "b", "a"); errors.Is(err, errors.ErrUnsupported) {
+	if err := st.Dirs().Replace(s.Context(), "b", "a"); errors.Is(err, errors.ErrUnsupported) {
 		s.wantContent(w, "a/zarr.json", []byte("a"))
 		s.wantContent(w, "b/zarr.json", []byte("b"))
 		return
@@ -437,14 +437,14 @@ func (s *suite) replaceTree() {
 		{"g", "g/h", fs.ErrInvalid}, {"g/h", "g", fs.ErrInvalid},
 	}
 	for _, r := range refusals {
-		if err := st.Replace(s.Context(), r.from, r.to); !errors.Is(err, r.want) {
+		if err := st.Dirs().Replace(s.Context(), r.from, r.to); !errors.Is(err, r.want) {
 			s.Errorf("Replace(%q, %q): %v, want %v", r.from, r.to, err, r.want)
 		}
 	}
 	s.wantContent(w, "a/zarr.json", []byte("b"))
 	s.wantContent(w, "a/c/0", []byte("b0"))
 	s.wantList(w, "a/c", "0")
-	if err := st.Replace(s.Context(), "a", "g/h"); err != nil {
+	if err := st.Dirs().Replace(s.Context(), "a", "g/h"); err != nil {
 		s.Error(err)
 	}
 	s.wantContent(w, "g/h/zarr.json", []byte("b"))

@@ -370,4 +370,4 @@ func (m *member) time(zip time.Time) time.Time {
 }
 
 // Refresh looks for the zip file again, by its name; see store.Refresher.
-func (d *Driver) Refresh(string) { d.base.Refresh("") }
+func (d *Driver) Refresh(string) { d.base.Dirs().Refresh("") }
