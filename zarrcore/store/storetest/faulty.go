@@ -134,7 +134,7 @@ func Faulty(d store.Driver, in Injector) store.Driver {
 type faulty struct {
 	driver store.Driver
 	in     Injector
-	within string // "", or a directory that is held and "/": what an Injector is told begins with it
+	within string // what an Injector is told begins so: "", or a directory that is held and "/"
 }
 
 // Hold is the driver's, where it has one. What is done in the directory can fail as all else can.

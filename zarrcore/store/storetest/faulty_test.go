@@ -71,16 +71,19 @@ func writes(ctx context.Context, w store.Writer, errs map[storetest.OpKind]error
 
 func TestOnNth(t *testing.T) {
 	kinds := []storetest.OpKind{
-		storetest.OpOpen, storetest.OpRead, storetest.OpStat, storetest.OpList, storetest.OpStage, storetest.OpSync, storetest.OpCommit,
+		storetest.OpOpen, storetest.OpRead, storetest.OpStat, storetest.OpList, storetest.OpStage,
+		storetest.OpSync, storetest.OpCommit,
 		storetest.OpSyncDir, storetest.OpDelete, storetest.OpRename, storetest.OpRemoveAll,
 		storetest.OpLock, storetest.OpClean,
 	}
 	for _, kind := range kinds {
-		d := storetest.Faulty(filled(t, map[string][]byte{"a": []byte("abc")}), storetest.OnNth(2, kind, syscall.EIO))
+		d := storetest.Faulty(filled(t, map[string][]byte{"a": []byte("abc")}),
+			storetest.OnNth(2, kind, syscall.EIO))
 		for round := 1; round <= 3; round++ {
 			for k, err := range operations(t.Context(), d) {
 				if want := round == 2 && k == kind; errors.Is(err, syscall.EIO) != want {
-					t.Errorf("fault at the 2nd of kind %d: round %d, kind %d: %v", kind, round, k, err)
+					t.Errorf("fault at the 2nd of kind %d: round %d, kind %d: %v", kind, round, k,
+						err)
 				}
 			}
 		}
@@ -98,19 +101,22 @@ func TestEntryFault(t *testing.T) {
 }
 
 func TestShortRead(t *testing.T) {
-	d := storetest.Faulty(filled(t, map[string][]byte{"a": []byte("abcdef")}), storetest.ShortRead(1, 2))
+	d := storetest.Faulty(filled(t, map[string][]byte{"a": []byte("abcdef")}),
+		storetest.ShortRead(1, 2))
 	o, err := d.Open(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := make([]byte, 6)
-	if n, err := o.ReadAt(p, 0); n != 2 || !errors.Is(err, io.ErrUnexpectedEOF) || string(p[:2]) != "ab" {
+	if n, err := o.ReadAt(p, 0); n != 2 || !errors.Is(err, io.ErrUnexpectedEOF) ||
+		string(p[:2]) != "ab" {
 		t.Errorf("1st read: %d bytes %q, %v", n, p, err)
 	}
 	if n, err := o.ReadAt(p, 0); n != 6 || err != nil {
 		t.Errorf("2nd read: %d bytes, %v", n, err)
 	}
-	cut := store.New(storetest.Faulty(filled(t, map[string][]byte{"a": []byte("abcdef")}), storetest.ShortRead(1, 2)), "")
+	cut := store.New(storetest.Faulty(filled(t, map[string][]byte{"a": []byte("abcdef")}),
+		storetest.ShortRead(1, 2)), "")
 	if _, _, err := cut.ReadAll(t.Context(), "a", 100); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("ReadAll through a short read: %v", err)
 	}
@@ -132,11 +138,13 @@ func TestSlowDelays(t *testing.T) {
 
 func TestInjectorsCombine(t *testing.T) {
 	in := storetest.All(storetest.Slow(storetest.OpOpen, 1), storetest.Slow(storetest.AnyOp, 2),
-		storetest.Always(storetest.OpOpen, syscall.EIO), storetest.Always(storetest.AnyOp, syscall.EPERM))
+		storetest.Always(storetest.OpOpen, syscall.EIO),
+		storetest.Always(storetest.AnyOp, syscall.EPERM))
 	if f := in.Inject(storetest.Op{Kind: storetest.OpOpen}); f.Delay != 3 || f.Err != syscall.EIO {
 		t.Errorf("open: %+v", f)
 	}
-	if f := in.Inject(storetest.Op{Kind: storetest.OpRead}); f.Delay != 2 || f.Err != syscall.EPERM {
+	if f := in.Inject(storetest.Op{Kind: storetest.OpRead}); f.Delay != 2 ||
+		f.Err != syscall.EPERM {
 		t.Errorf("read: %+v", f)
 	}
 }

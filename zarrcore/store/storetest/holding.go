@@ -11,9 +11,12 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
+// holding tests directories that are held open, made at once, and told apart.
+type holding struct{ *suite }
+
 // failedCommit: where an object cannot be put in its place no directory is left that was made for
 // it.
-func (s *suite) failedCommit() {
+func (s holding) failedCommit() {
 	w, st := s.writer(map[string][]byte{"g/a": nil})
 	for _, key := range []string{"new/a", "g/new/deep/a"} {
 		if _, err := s.stage(st, key, nil).Commit(s.Context(),
@@ -27,7 +30,9 @@ func (s *suite) failedCommit() {
 }
 
 // held holds a directory, or skips the test; the test's end closes it.
-func (s *suite) held(w store.Writer, st *store.Store, dir, as string) (store.Driver, *store.Store) {
+func (s holding) held(
+	w store.Writer, st *store.Store, dir, as string,
+) (store.Driver, *store.Store) {
 	s.Helper()
 	if _, ok := w.(store.Holder); !ok {
 		s.Skip("the backend cannot hold directories")
@@ -41,7 +46,7 @@ func (s *suite) held(w store.Writer, st *store.Store, dir, as string) (store.Dri
 }
 
 // hold: a directory is a store of its own; keys are written as they are outside of it.
-func (s *suite) hold() {
+func (s holding) hold() {
 	w, st := s.writer(map[string][]byte{"x": nil, "g/zarr.json": []byte("g"),
 		"g/a/zarr.json": []byte("a"), "g/a/c/0": []byte("0")})
 	d, h := s.held(w, st, "g/a", "g/a")
@@ -74,7 +79,7 @@ func (s *suite) hold() {
 
 // holdRenamed: what is written goes where the directory is by then, also if another one has its
 // name.
-func (s *suite) holdRenamed() {
+func (s holding) holdRenamed() {
 	w, st := s.writer(map[string][]byte{"g/a/zarr.json": []byte("a")})
 	d, h := s.held(w, st, "g/a", "g/a")
 	before := s.stage(h, "g/a/c/0", []byte("0"))
@@ -95,7 +100,7 @@ func (s *suite) holdRenamed() {
 }
 
 // holdRemoved: a directory that was removed is never recreated by a program that holds it.
-func (s *suite) holdRemoved() {
+func (s holding) holdRemoved() {
 	w, st := s.writer(map[string][]byte{"keep": nil, "g/a/zarr.json": []byte("a")})
 	d, h := s.held(w, st, "g/a", "g/a")
 	before := s.stage(h, "g/a/c/0", []byte("0"))
@@ -115,7 +120,7 @@ func (s *suite) holdRemoved() {
 }
 
 // holdRace: while a directory is renamed to and fro each object is put into it, and none is lost.
-func (s *suite) holdRace() {
+func (s holding) holdRace() {
 	w, st := s.writer(map[string][]byte{"g/a/zarr.json": nil})
 	_, h := s.held(w, st, "g/a", "g/a")
 	var done atomic.Bool
@@ -141,7 +146,7 @@ func (s *suite) holdRace() {
 type stored struct{ *store.Store }
 
 // making: a directory and all its objects, or nothing.
-func (s *suite) making() {
+func (s holding) making() {
 	w, st := s.writer(map[string][]byte{"g/zarr.json": nil, "x": nil})
 	objects := map[string][]byte{".zarray": []byte("array"), ".zattrs": []byte("attrs")}
 	if err := st.Make(s.Context(), "g/a", objects); err != nil {
@@ -168,7 +173,7 @@ func (s *suite) making() {
 
 // identity: that of a directory stays when the directory is renamed or changed. One that is
 // recreated under its name has another.
-func (s *suite) identity() {
+func (s holding) identity() {
 	_, st := s.writer(map[string][]byte{"g/a/zarr.json": []byte("a"), "b/zarr.json": []byte("b")})
 	of := func(dir string) string {
 		s.Helper()

@@ -7,8 +7,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
+// linking tests links.
+type linking struct{ *suite }
+
 // linker opens a store that can hold links, or skips the test.
-func (s *suite) linker(objects map[string][]byte) (store.LinkWriter, *store.Store) {
+func (s linking) linker(objects map[string][]byte) (store.LinkWriter, *store.Store) {
 	s.Helper()
 	w, ok := s.with(objects).(store.LinkWriter)
 	if !ok {
@@ -18,7 +21,7 @@ func (s *suite) linker(objects map[string][]byte) (store.LinkWriter, *store.Stor
 }
 
 // link makes a link.
-func (s *suite) link(st *store.Store, key, text string) {
+func (s linking) link(st *store.Store, key, text string) {
 	s.Helper()
 	if err := st.Links().Put(s.Context(), key, text, false); err != nil {
 		s.Fatal(err)
@@ -26,7 +29,7 @@ func (s *suite) link(st *store.Store, key, text string) {
 }
 
 // wantLink expects a link at key, of that text, which leads to target; "-" is nothing.
-func (s *suite) wantLink(st *store.Store, key, text, target string) {
+func (s linking) wantLink(st *store.Store, key, text, target string) {
 	s.Helper()
 	l, ok, err := st.Links().At(s.Context(), key)
 	if err != nil || !ok || l.Text != text || (l.Err == nil) != (target != "-") || l.Err == nil &&
@@ -34,14 +37,14 @@ func (s *suite) wantLink(st *store.Store, key, text, target string) {
 		s.Errorf("Link(%q): %+v, %v, %v; want the text %q and the target %q", key, l, ok, err, text,
 			target)
 	}
-	if got, err := st.Links().Resolve(s.Context(), key); (err == nil) != (target != "-") || err == nil &&
-		got != target {
+	if got, err := st.Links().Resolve(s.Context(), key); (err == nil) != (target != "-") ||
+		err == nil && got != target {
 		s.Errorf("Resolve(%q): %q, %v; want %q", key, got, err, target)
 	}
 }
 
 // links: they are distinguished from their targets, followed by reads, and listed as links.
-func (s *suite) links() {
+func (s linking) links() {
 	w, st := s.linker(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("0"),
 		"o": []byte("o")})
 	for key, text := range map[string]string{"l": "g", "g/up": "..", "g/a/c/1": "0", "far": "l/a",
@@ -78,8 +81,8 @@ func (s *suite) links() {
 		}
 	}
 	for _, key := range []string{"l/a", "l/none", "far/c/0", "g/up/g"} {
-		if _, ok, err := st.Links().At(s.Context(), key); ok || !errors.Is(err, store.ErrThroughLink) ||
-			!errors.Is(err, fs.ErrNotExist) {
+		if _, ok, err := st.Links().At(s.Context(), key); ok ||
+			!errors.Is(err, store.ErrThroughLink) || !errors.Is(err, fs.ErrNotExist) {
 			s.Errorf("Link(%q): %v, %v; want store.ErrThroughLink", key, ok, err)
 		}
 	}
@@ -96,7 +99,7 @@ func (s *suite) links() {
 
 // changedLinks: what removes and renames acts on the link, goes through none, and leaves what links
 // lead to.
-func (s *suite) changedLinks() {
+func (s linking) changedLinks() {
 	w, st := s.linker(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("0"),
 		"o": []byte("o")})
 	ctx := s.Context()
@@ -105,9 +108,10 @@ func (s *suite) changedLinks() {
 		s.link(st, key, text)
 	}
 	for op, err := range map[string]error{
-		"RemoveAll": st.Dirs().RemoveAll(ctx, "l/a"), "Rename from": st.Dirs().Rename(ctx, "l/a", "x"),
-		"Rename to": st.Dirs().Rename(ctx, "o", "l/o"),
-		"Hold":      hold(s, st, "l"), "Hold below": hold(s, st, "l/a"),
+		"RemoveAll":   st.Dirs().RemoveAll(ctx, "l/a"),
+		"Rename from": st.Dirs().Rename(ctx, "l/a", "x"),
+		"Rename to":   st.Dirs().Rename(ctx, "o", "l/o"),
+		"Hold":        s.hold(st, "l"), "Hold below": s.hold(st, "l/a"),
 		"PutLink":    st.Links().Put(ctx, "l/new", "a", false),
 		"RenameLink": st.Links().Rename(ctx, "m", "l/m"),
 	} {
@@ -153,7 +157,7 @@ func (s *suite) changedLinks() {
 }
 
 // hold holds a directory for a moment.
-func hold(s *suite, st *store.Store, dir string) error {
+func (s linking) hold(st *store.Store, dir string) error {
 	held, err := st.Hold(s.Context(), dir, dir)
 	if err == nil {
 		held.Close()
@@ -162,7 +166,7 @@ func hold(s *suite, st *store.Store, dir string) error {
 }
 
 // putThroughLinks: an object in the place of a link replaces the link, and not what it leads to.
-func (s *suite) putThroughLinks() {
+func (s linking) putThroughLinks() {
 	w, st := s.linker(map[string][]byte{"a/0": []byte("0")})
 	s.link(st, "a/1", "0")
 	s.link(st, "a/2", "none")

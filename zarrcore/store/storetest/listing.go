@@ -11,9 +11,12 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
+// listing tests that directories are listed.
+type listing struct{ *suite }
+
 // list: direct children only; directories need no object; a missing directory, or an object, is
 // fs.ErrNotExist.
-func (s *suite) list() {
+func (s listing) list() {
 	d := s.listed(map[string][]byte{
 		"zarr.json": nil, "a/zarr.json": nil, "a/c/0/0": nil, "a/c/0/1": nil, "a/c/1/0": nil,
 		"ab/x": nil, "deep/er/and/deeper": nil,
@@ -36,7 +39,7 @@ func (s *suite) list() {
 }
 
 // listEmptyRoot: the root is there even in an empty store.
-func (s *suite) listEmptyRoot() {
+func (s listing) listEmptyRoot() {
 	d := s.listed(nil)
 	s.wantList(d, "")
 	if info, err := d.Stat(s.Context(), ""); err != nil || !info.Dir {
@@ -46,7 +49,7 @@ func (s *suite) listEmptyRoot() {
 
 // listStops: an error of yield ends the listing and is returned as it is; so does a cancelled
 // context.
-func (s *suite) listStops() {
+func (s listing) listStops() {
 	objects := map[string][]byte{}
 	for i := range s.many(3000) {
 		objects[fmt.Sprintf("d/%d", i)] = nil
@@ -78,7 +81,7 @@ func (s *suite) listStops() {
 
 // many returns n, or of a store behind a network a part of it that still is more than the usual
 // page of a listing: to store each object takes a request.
-func (s *suite) many(n int) int {
+func (s listing) many(n int) int {
 	if store.TraitsOf(s.with(nil)).Remote {
 		return min(n, 1200)
 	}
@@ -86,7 +89,7 @@ func (s *suite) many(n int) int {
 }
 
 // listMany: all of 10,000 children, each once, and yield may use the driver meanwhile.
-func (s *suite) listMany() {
+func (s listing) listMany() {
 	objects, want := map[string][]byte{}, []string{}
 	for i := range s.many(10_000) {
 		name := fmt.Sprintf("%d.%d", i/100, i%100)
@@ -110,7 +113,7 @@ func (s *suite) listMany() {
 
 // survey: the children of List, described as by Stat but without rights, whether the driver is a
 // store.Surveyor or Store does it. Of a directory it may be the name alone.
-func (s *suite) survey() {
+func (s listing) survey() {
 	d := s.listed(map[string][]byte{"a/zarr.json": []byte("{}"), "a/empty": nil, "a/c/0": {1, 2, 3},
 		"b": {4}})
 	st := store.New(d, "test")

@@ -15,9 +15,12 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
+// reading tests that objects are read and described.
+type reading struct{ *suite }
+
 // missing: a missing key is fs.ErrNotExist, and so is a directory taken for an object, or an object
 // taken for a directory. The driver leaves the key out of its errors.
-func (s *suite) missing() {
+func (s reading) missing() {
 	d := s.with(map[string][]byte{"obj": []byte("x"), "dir/obj": []byte("y")})
 	for _, key := range []string{"none", "dir/none", "none/none", "obj/none", "ob", "obj2", "di",
 		"dir/ob", "dir/obj/x/y"} {
@@ -34,7 +37,7 @@ func (s *suite) missing() {
 }
 
 // empty: an object of no bytes is there.
-func (s *suite) empty() {
+func (s reading) empty() {
 	d := s.with(map[string][]byte{"empty": nil})
 	o := s.must(d, "empty")
 	if o.Size() != 0 || o.Info().Size != 0 {
@@ -49,7 +52,7 @@ func (s *suite) empty() {
 }
 
 // readAt: full or error, io.EOF bare, as io.ReaderAt says.
-func (s *suite) readAt() {
+func (s reading) readAt() {
 	data := pattern(1, 1000)
 	o := s.must(s.with(map[string][]byte{"a": data}), "a")
 	tests := []struct {
@@ -85,7 +88,7 @@ func (s *suite) readAt() {
 }
 
 // peek: an object's beginning, or all of it; the errors are those of Open.
-func (s *suite) peek() {
+func (s reading) peek() {
 	data := pattern(2, 1000)
 	st := store.New(s.with(map[string][]byte{"dir/a": data, "empty": nil}), "test")
 	for _, size := range []int{1, 999, 1000, 1001, 5000} {
@@ -112,7 +115,7 @@ func (s *suite) peek() {
 }
 
 // big: objects of many MiB, read whole and in pieces that cross any buffer's size.
-func (s *suite) big() {
+func (s reading) big() {
 	data := pattern(2, 24<<20+12345)
 	d := s.with(map[string][]byte{"big": data})
 	s.wantContent(d, "big", data)
@@ -126,7 +129,7 @@ func (s *suite) big() {
 }
 
 // closed: ReadAt after Close is fs.ErrClosed.
-func (s *suite) closed() {
+func (s reading) closed() {
 	o := s.must(s.with(map[string][]byte{"a": []byte("abc")}), "a")
 	if err := o.Close(); err != nil {
 		s.Errorf("Close: %v", err)
@@ -138,7 +141,7 @@ func (s *suite) closed() {
 }
 
 // stat: tells objects, directories and the root apart, and agrees with Object.Info.
-func (s *suite) stat() {
+func (s reading) stat() {
 	d := s.with(map[string][]byte{"a": pattern(3, 5000), "dir/sub/b": []byte("bb")})
 	for _, want := range []store.Info{
 		{Name: "a", Size: 5000}, {Name: "b", Size: 2}, {Name: "dir", Dir: true},
@@ -160,7 +163,7 @@ func (s *suite) stat() {
 	s.statAgrees(d, "a")
 }
 
-func (s *suite) statAgrees(d store.Driver, key string) {
+func (s reading) statAgrees(d store.Driver, key string) {
 	info, err := d.Stat(s.Context(), key)
 	if err != nil {
 		s.Fatal(err)
@@ -183,7 +186,7 @@ func (s *suite) statAgrees(d store.Driver, key string) {
 }
 
 // oddNames: every name is just bytes, at any depth.
-func (s *suite) oddNames() {
+func (s reading) oddNames() {
 	objects := map[string][]byte{}
 	for i, name := range s.nameable() {
 		objects[name] = fmt.Appendf(nil, "top %d", i)
@@ -219,7 +222,7 @@ func (s *suite) oddNames() {
 }
 
 // nameable returns the odd names that the backend can hold.
-func (s *suite) nameable() []string {
+func (s reading) nameable() []string {
 	names := oddNames()
 	if valid := store.TraitsOf(s.with(nil)).ValidName; valid != nil {
 		names = slices.DeleteFunc(names, func(name string) bool { return !valid(name) })
@@ -228,7 +231,7 @@ func (s *suite) nameable() []string {
 }
 
 // cancelled: ctx bounds the opening and all reads.
-func (s *suite) cancelled() {
+func (s reading) cancelled() {
 	d := s.with(map[string][]byte{"a": []byte("abc"), "dir/b": nil})
 	ctx, cancel := context.WithCancel(s.Context())
 	o, err := d.Open(ctx, "a")
@@ -256,7 +259,7 @@ func (s *suite) cancelled() {
 	}
 }
 
-func (s *suite) cancelledWrites(ctx context.Context, w store.Writer) {
+func (s reading) cancelledWrites(ctx context.Context, w store.Writer) {
 	st := store.New(w, "test")
 	_, stage := st.Stage(ctx, "a", []byte("new"))
 	_, commit := s.stage(st, "a", []byte("new")).Commit(ctx, store.If{})
@@ -275,7 +278,7 @@ func (s *suite) cancelledWrites(ctx context.Context, w store.Writer) {
 
 // concurrent: a driver and an object are safe for concurrent use; -race looks on. Close may come
 // while reads run: they give the right bytes or fs.ErrClosed.
-func (s *suite) concurrent() {
+func (s reading) concurrent() {
 	objects := map[string][]byte{}
 	for i := range 50 {
 		objects[fmt.Sprintf("d%d/k%d", i%5, i)] = pattern(uint64(i), 2000)
@@ -299,7 +302,7 @@ func (s *suite) concurrent() {
 	}
 }
 
-func (s *suite) closeWhileReading(d store.Driver, key string, want []byte) {
+func (s reading) closeWhileReading(d store.Driver, key string, want []byte) {
 	o := s.must(d, key)
 	var wg sync.WaitGroup
 	for range 4 {
@@ -323,7 +326,7 @@ func (s *suite) closeWhileReading(d store.Driver, key string, want []byte) {
 }
 
 // portable: the driver below a store.Store, as everybody uses it.
-func (s *suite) portable() {
+func (s reading) portable() {
 	d := s.with(map[string][]byte{"g/zarr.json": []byte("{}")})
 	st := store.New(d, "test")
 	data, info, err := st.ReadAll(s.Context(), "g/zarr.json", 2)

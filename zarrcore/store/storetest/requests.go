@@ -14,9 +14,12 @@ import (
 
 // This file tests what drivers can do in one request, and what Store does for those that cannot.
 
+// requesting tests what drivers can do in one request, and what Store does for those that cannot.
+type requesting struct{ *suite }
+
 // openFor: whatever bytes are wanted, all of the object can be read, and it is of the version that
 // is asked for. The errors are those of Open.
-func (s *suite) openFor() {
+func (s requesting) openFor() {
 	data := pattern(4, 10_000)
 	st := store.New(s.with(map[string][]byte{"dir/a": data, "empty": nil}), "test")
 	info, err := st.Stat(s.Context(), "dir/a")
@@ -56,13 +59,18 @@ func (s *suite) openFor() {
 	}
 }
 
-func (s *suite) wantAll(st *store.Store, key string, w store.Want, want []byte) {
+func (s requesting) wantAll(st *store.Store, key string, w store.Want, want []byte) {
 	s.Helper()
 	o, err := st.OpenFor(s.Context(), key, w)
 	if err != nil {
 		s.Fatalf("OpenFor(%q, %+v): %v", key, w, err)
 	}
 	defer o.Close()
+	if o.Size() != int64(len(want)) || o.Info().Size != o.Size() {
+		s.Errorf("OpenFor(%q, %+v): Size %d, Info %+v; want %d bytes", key, w, o.Size(), o.Info(),
+			len(want))
+		return
+	}
 	got := make([]byte, len(want))
 	if n, err := o.ReadAt(got, 0); n != len(want) || err != nil && err != io.EOF ||
 		!bytes.Equal(got, want) {
@@ -75,13 +83,10 @@ func (s *suite) wantAll(st *store.Store, key string, w store.Want, want []byte) 
 			s.Errorf("OpenFor(%q, %+v): %d bytes at %d, %v, or wrong ones", key, w, n, lo, err)
 		}
 	}
-	if o.Size() != int64(len(want)) || o.Info().Size != o.Size() {
-		s.Errorf("OpenFor(%q, %+v): Size %d, Info %+v", key, w, o.Size(), o.Info())
-	}
 }
 
 // ranges: all spans in any order, or an error.
-func (s *suite) ranges() {
+func (s requesting) ranges() {
 	data := pattern(5, 100_000)
 	st := store.New(s.with(map[string][]byte{"a": data}), "test")
 	for _, w := range []store.Want{{}, {N: 5000}, {N: store.All}} {
@@ -98,7 +103,7 @@ func (s *suite) ranges() {
 	}
 }
 
-func (s *suite) wantRanges(o store.Object, data []byte) {
+func (s requesting) wantRanges(o store.Object, data []byte) {
 	s.Helper()
 	spans := []store.Span{
 		{Off: 99_990, P: make([]byte, 10)}, {Off: 0, P: make([]byte, 1)}, {Off: 500, P: make([]byte,
@@ -130,7 +135,7 @@ func (s *suite) wantRanges(o store.Object, data []byte) {
 }
 
 // getIf: the bytes of another version than the one that is known, and nothing of the same one.
-func (s *suite) getIf() {
+func (s requesting) getIf() {
 	d := s.with(map[string][]byte{"dir/a": []byte("first"), "empty": nil})
 	st := store.New(d, "test")
 	data, info, err := st.GetIf(s.Context(), "dir/a", "", 5)
@@ -171,7 +176,7 @@ func (s *suite) getIf() {
 }
 
 // walk: all objects below a directory, each once, described as by Stat but without rights.
-func (s *suite) walk() {
+func (s requesting) walk() {
 	objects := map[string][]byte{"a/zarr.json": []byte("{}"), "a/c/0/0": {1}, "a/c/1/0": nil,
 		"ab/x": {2}, "b": {4}}
 	d := s.listed(objects)
@@ -209,7 +214,7 @@ func (s *suite) walk() {
 }
 
 // prefetch: hints of what is there, of what is not and of too much change nothing that is read.
-func (s *suite) prefetch() {
+func (s requesting) prefetch() {
 	data := pattern(6, 50_000)
 	st := store.New(s.with(map[string][]byte{"a": data, "dir/b": data[:10]}), "test")
 	hints := []store.Hint{
@@ -231,7 +236,7 @@ func (s *suite) prefetch() {
 }
 
 // traits: they agree with what the driver does.
-func (s *suite) traits() {
+func (s requesting) traits() {
 	d := s.with(map[string][]byte{"a": {1}})
 	t := store.TraitsOf(d)
 	info, err := d.Stat(s.Context(), "a")

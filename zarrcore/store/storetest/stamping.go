@@ -8,7 +8,7 @@ import (
 
 // stamp: a directory has the time that it was given, also one that is held, until a name in it
 // changes. The time of that change is later.
-func (s *suite) stamp() {
+func (s holding) stamp() {
 	w, st := s.writer(map[string][]byte{"a/zarr.json": []byte("{}"), "a/c/0": {1}, "a/c/1": {2}})
 	if _, ok := w.(store.Stamper); !ok {
 		return
@@ -42,7 +42,7 @@ func (s *suite) stamp() {
 	}
 }
 
-func (s *suite) modified(d store.Driver, dir string) store.Info {
+func (s holding) modified(d store.Driver, dir string) store.Info {
 	s.Helper()
 	info, err := d.Stat(s.Context(), dir)
 	if err != nil {

@@ -29,7 +29,7 @@
 //
 // # Adding a test
 //
-// Write a function of a *suite in one of the files and name it in the table of Run. Say in its
+// Write a method of the type of one of the files and name it in the table of Run. Say in its
 // comment which sentence of the contract it tests. It must hold for every backend: an error may say
 // more than the contract asks, never something else.
 package storetest
@@ -55,59 +55,64 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		name string
 		run  func(*suite)
 	}{
-		{"Missing", (*suite).missing},
-		{"Empty", (*suite).empty},
-		{"ReadAt", (*suite).readAt},
-		{"Big", (*suite).big},
-		{"Peek", (*suite).peek},
-		{"Closed", (*suite).closed},
-		{"Stat", (*suite).stat},
-		{"OddNames", (*suite).oddNames},
-		{"Cancelled", (*suite).cancelled},
-		{"Concurrent", (*suite).concurrent},
-		{"Store", (*suite).portable},
-		{"List", (*suite).list},
-		{"ListEmptyRoot", (*suite).listEmptyRoot},
-		{"ListStops", (*suite).listStops},
-		{"ListMany", (*suite).listMany},
-		{"Survey", (*suite).survey},
-		{"OpenFor", (*suite).openFor},
-		{"Ranges", (*suite).ranges},
-		{"GetIf", (*suite).getIf},
-		{"Walk", (*suite).walk},
-		{"Prefetch", (*suite).prefetch},
-		{"Traits", (*suite).traits},
-		{"Stamp", (*suite).stamp},
-		{"Put", (*suite).putting},
-		{"StageKeepsNothing", (*suite).keepsNothing},
-		{"StageParts", (*suite).parts},
-		{"Staged", (*suite).staged},
-		{"Discard", (*suite).discarding},
-		{"CommitIf", (*suite).conditional},
-		{"CommitTells", (*suite).tells},
-		{"Versions", (*suite).versions},
-		{"MergeRace", (*suite).mergeRace},
-		{"Delete", (*suite).deleting},
-		{"DeleteIf", (*suite).deletingIf},
-		{"Replace", (*suite).replace},
-		{"ReplaceRace", (*suite).replaceRace},
-		{"RemoveAll", (*suite).removeAll},
-		{"Rename", (*suite).rename},
-		{"ReplaceTree", (*suite).replaceTree},
-		{"Links", (*suite).links},
-		{"ChangedLinks", (*suite).changedLinks},
-		{"PutThroughLinks", (*suite).putThroughLinks},
-		{"FailedCommit", (*suite).failedCommit},
-		{"Make", (*suite).making},
-		{"Hold", (*suite).hold},
-		{"HoldRenamed", (*suite).holdRenamed},
-		{"Identity", (*suite).identity},
-		{"HoldRemoved", (*suite).holdRemoved},
-		{"HoldRace", (*suite).holdRace},
+		{"Missing", as(reading.missing)},
+		{"Empty", as(reading.empty)},
+		{"ReadAt", as(reading.readAt)},
+		{"Big", as(reading.big)},
+		{"Peek", as(reading.peek)},
+		{"Closed", as(reading.closed)},
+		{"Stat", as(reading.stat)},
+		{"OddNames", as(reading.oddNames)},
+		{"Cancelled", as(reading.cancelled)},
+		{"Concurrent", as(reading.concurrent)},
+		{"Store", as(reading.portable)},
+		{"List", as(listing.list)},
+		{"ListEmptyRoot", as(listing.listEmptyRoot)},
+		{"ListStops", as(listing.listStops)},
+		{"ListMany", as(listing.listMany)},
+		{"Survey", as(listing.survey)},
+		{"OpenFor", as(requesting.openFor)},
+		{"Ranges", as(requesting.ranges)},
+		{"GetIf", as(requesting.getIf)},
+		{"Walk", as(requesting.walk)},
+		{"Prefetch", as(requesting.prefetch)},
+		{"Traits", as(requesting.traits)},
+		{"Stamp", as(holding.stamp)},
+		{"Put", as(writing.putting)},
+		{"StageKeepsNothing", as(writing.keepsNothing)},
+		{"StageParts", as(writing.parts)},
+		{"Staged", as(writing.staged)},
+		{"Discard", as(writing.discarding)},
+		{"CommitIf", as(writing.conditional)},
+		{"CommitTells", as(writing.tells)},
+		{"Versions", as(writing.versions)},
+		{"MergeRace", as(writing.mergeRace)},
+		{"Delete", as(writing.deleting)},
+		{"DeleteIf", as(writing.deletingIf)},
+		{"Replace", as(writing.replace)},
+		{"ReplaceRace", as(writing.replaceRace)},
+		{"RemoveAll", as(writing.removeAll)},
+		{"Rename", as(writing.rename)},
+		{"ReplaceTree", as(writing.replaceTree)},
+		{"Links", as(linking.links)},
+		{"ChangedLinks", as(linking.changedLinks)},
+		{"PutThroughLinks", as(linking.putThroughLinks)},
+		{"FailedCommit", as(holding.failedCommit)},
+		{"Make", as(holding.making)},
+		{"Hold", as(holding.hold)},
+		{"HoldRenamed", as(holding.holdRenamed)},
+		{"Identity", as(holding.identity)},
+		{"HoldRemoved", as(holding.holdRemoved)},
+		{"HoldRace", as(holding.holdRace)},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(&suite{T: t, open: open}) })
 	}
+}
+
+// as returns the test that runs one of a part of the suite.
+func as[P ~struct{ *suite }](run func(P)) func(*suite) {
+	return func(s *suite) { run(P{s}) }
 }
 
 // Fill puts objects into d, which must be a store.Writer.
@@ -120,7 +125,7 @@ func Fill(t *testing.T, d store.Driver, objects map[string][]byte) {
 	}
 }
 
-// suite is one test of Run.
+// suite is one test of Run. The tests are methods of its parts, such as reading and writing.
 type suite struct {
 	*testing.T
 	open func(t *testing.T, objects map[string][]byte) store.Driver
@@ -265,8 +270,11 @@ func brief(b []byte) string {
 // oddNames are elements of keys that some backend might mistake for something else.
 func oddNames() []string {
 	return []string{
-		" ", "a b", " lead", "trail ", "ü", "日本語", "e\u0301", "%", "%2F", "%2e%2e", "%00", "a+b", "a&b=c", "a?b", "a#b", "a;b", "~", "...",
-		"..a", "a..", ".zarray", ".hidden", "-rf", "*", "[a]", "{a}", "$HOME", "`id`", "'", `"`, `a\b`, `..\..\x`, "C:", "a:b", "CON",
-		"tab\there", "new\nline", "\x01", "\x7f", "@", "!", "<x>", "|", strings.Repeat("n", 255), strings.Repeat("ü", 127),
+		" ", "a b", " lead", "trail ", "ü", "日本語", "e\u0301", "%", "%2F", "%2e%2e", "%00", "a+b",
+		"a&b=c", "a?b", "a#b", "a;b", "~", "...",
+		"..a", "a..", ".zarray", ".hidden", "-rf", "*", "[a]", "{a}", "$HOME", "`id`", "'", `"`,
+		`a\b`, `..\..\x`, "C:", "a:b", "CON",
+		"tab\there", "new\nline", "\x01", "\x7f", "@", "!", "<x>", "|", strings.Repeat("n", 255),
+		strings.Repeat("ü", 127),
 	}
 }

@@ -15,11 +15,16 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
+// writing tests that objects are staged, committed and deleted, and directories renamed and
+// removed.
+type writing struct{ *suite }
+
 // putting: Put makes what it needs, replaces what is there, and leaves no other name behind.
-func (s *suite) putting() {
+func (s writing) putting() {
 	w, st := s.writer(nil)
 	for _, key := range []string{"a", "x/y/z", "x/y/w", "x/v"} {
-		for _, data := range [][]byte{[]byte("first of " + key), pattern(7, 100_000), nil, []byte("last")} {
+		for _, data := range [][]byte{[]byte("first of " + key), pattern(7, 100_000), nil,
+			[]byte("last")} {
 			s.put(st, key, data)
 			s.wantContent(w, key, data)
 		}
@@ -33,7 +38,7 @@ func (s *suite) putting() {
 }
 
 // keepsNothing: data belongs to the caller again after Stage.
-func (s *suite) keepsNothing() {
+func (s writing) keepsNothing() {
 	w, st := s.writer(nil)
 	data := []byte("as it was")
 	o := s.stage(st, "a", data)
@@ -46,7 +51,7 @@ func (s *suite) keepsNothing() {
 
 // parts: an object that is written in parts of any size, and over what was written, is one object.
 // Where writing fails nothing is staged, and the error comes back as it is.
-func (s *suite) parts() {
+func (s writing) parts() {
 	w, st := s.writer(nil)
 	want := pattern(7, 3<<20)
 	o, err := st.StageParts(s.Context(), "a/0", func(dst store.Parts) error {
@@ -85,7 +90,7 @@ func (s *suite) parts() {
 
 // staged: objects are visible from Commit on, not before, in any order, whatever was committed
 // between.
-func (s *suite) staged() {
+func (s writing) staged() {
 	w, st := s.writer(map[string][]byte{"a": []byte("old")})
 	var all []*store.Staged
 	objects := map[string][]byte{}
@@ -117,7 +122,7 @@ func (s *suite) staged() {
 
 // discarding: what is discarded was never there, nor what failed; each of them ends a staged
 // object.
-func (s *suite) discarding() {
+func (s writing) discarding() {
 	w, st := s.writer(map[string][]byte{"a": []byte("old")})
 	o := s.stage(st, "a", []byte("new"))
 	o.Discard()
@@ -126,8 +131,10 @@ func (s *suite) discarding() {
 		s.Error("Commit after Discard: no error")
 	}
 	o = s.stage(st, "b", []byte("new"))
-	if _, err := o.Commit(s.Context(), store.If{Version: "none has this"}); !errors.Is(err, store.ErrConflict) {
-		s.Errorf("Commit over a missing object if it has a version: %v, want store.ErrConflict", err)
+	_, err := o.Commit(s.Context(), store.If{Version: "none has this"})
+	if !errors.Is(err, store.ErrConflict) {
+		s.Errorf("Commit over a missing object if it has a version: %v, want store.ErrConflict",
+			err)
 	}
 	if _, err := o.Commit(s.Context(), store.If{}); err == nil {
 		s.Error("Commit after Commit: no error")
@@ -140,7 +147,7 @@ func (s *suite) discarding() {
 }
 
 // conditional: Commit replaces only what it was told to replace.
-func (s *suite) conditional() {
+func (s writing) conditional() {
 	w, st := s.writer(map[string][]byte{"a": []byte("old")})
 	first := s.version(w, "a")
 	commit := func(key, data string, version string) error {
@@ -176,7 +183,7 @@ func (s *suite) conditional() {
 
 // tells: Commit returns what Stat tells afterwards, so that the next Commit can be conditional
 // without looking.
-func (s *suite) tells() {
+func (s writing) tells() {
 	w, st := s.writer(nil)
 	cond := store.If{Version: store.Absent}
 	for i := range 20 {
@@ -191,7 +198,7 @@ func (s *suite) tells() {
 	}
 }
 
-func (s *suite) version(d store.Driver, key string) string {
+func (s writing) version(d store.Driver, key string) string {
 	s.Helper()
 	info, err := d.Stat(s.Context(), key)
 	if err != nil || info.Version == "" {
@@ -202,14 +209,15 @@ func (s *suite) version(d store.Driver, key string) string {
 
 // mergeRace: workers read an object, change their own number in it, and replace it if it is still
 // the one they read: nothing is lost.
-func (s *suite) mergeRace() {
+func (s writing) mergeRace() {
 	const workers, rounds = 4, 50
 	w, st := s.writer(map[string][]byte{"dir/a": make([]byte, 4*workers)})
 	var wg sync.WaitGroup
 	for worker := range workers {
 		wg.Go(func() {
 			for range rounds {
-				if err := Merge(s.Context(), st, "dir/a", func(data []byte) { increment(data[4*worker:]) }); err != nil {
+				if err := Merge(s.Context(), st, "dir/a",
+					func(data []byte) { increment(data[4*worker:]) }); err != nil {
 					s.Error(err)
 				}
 			}
@@ -217,8 +225,10 @@ func (s *suite) mergeRace() {
 	}
 	wg.Wait()
 	got, err := content(s.Context(), w, "dir/a")
-	if want := bytes.Repeat([]byte{rounds, 0, 0, 0}, workers); err != nil || !bytes.Equal(got, want) {
-		s.Errorf("after %d merges by each of %d workers: %v, %v; want %v", rounds, workers, got, err, want)
+	want := bytes.Repeat([]byte{rounds, 0, 0, 0}, workers)
+	if err != nil || !bytes.Equal(got, want) {
+		s.Errorf("after %d merges by each of %d workers: %v, %v; want %v", rounds, workers, got,
+			err, want)
 	}
 	s.wantList(w, "dir", "a")
 }
@@ -238,14 +248,15 @@ func Merge(ctx context.Context, st *store.Store, key string, change func(data []
 		if err != nil {
 			return err
 		}
-		if _, err = o.Commit(ctx, store.If{Version: info.Version}); !errors.Is(err, store.ErrConflict) {
+		_, err = o.Commit(ctx, store.If{Version: info.Version})
+		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}
 }
 
 // deleting: the object and nothing else; a missing one, or a directory, is fs.ErrNotExist.
-func (s *suite) deleting() {
+func (s writing) deleting() {
 	w, st := s.writer(map[string][]byte{"a": nil, "dir/b": nil, "dir/c": nil})
 	o := s.must(w, "dir/b")
 	if err := st.Delete(s.Context(), "dir/b", store.If{}); err != nil {
@@ -265,13 +276,15 @@ func (s *suite) deleting() {
 }
 
 // deletingIf: only the version that was meant is deleted.
-func (s *suite) deletingIf() {
+func (s writing) deletingIf() {
 	w, st := s.writer(map[string][]byte{"a": []byte("old")})
 	first := s.version(w, "a")
 	s.put(st, "a", []byte("new"))
 	for _, key := range []string{"a", "none", "none/none"} {
-		if err := st.Delete(s.Context(), key, store.If{Version: first}); !errors.Is(err, store.ErrConflict) {
-			s.Errorf("Delete(%q) of a version that is not there: %v, want store.ErrConflict", key, err)
+		err := st.Delete(s.Context(), key, store.If{Version: first})
+		if !errors.Is(err, store.ErrConflict) {
+			s.Errorf("Delete(%q) of a version that is not there: %v, want store.ErrConflict", key,
+				err)
 		}
 	}
 	s.wantContent(w, "a", []byte("new"))
@@ -283,7 +296,7 @@ func (s *suite) deletingIf() {
 
 // replace: an object opened before shows the whole old content, or the new one, or fails. Its
 // version differs from the new one's, also if size and content are the same.
-func (s *suite) replace() {
+func (s writing) replace() {
 	old, fresh := pattern(1, 300_000), pattern(2, 300_000)
 	w, st := s.writer(map[string][]byte{"a": old})
 	seen := map[string]bool{}
@@ -301,14 +314,15 @@ func (s *suite) replace() {
 		p := make([]byte, o.Size())
 		n, err := o.ReadAt(p, 0)
 		if n == len(p) && !bytes.Equal(p, before) && !bytes.Equal(p, data) {
-			s.Errorf("replacement %d: an object opened before shows %s (%v): neither old nor new", i, brief(p[:n]), err)
+			s.Errorf("replacement %d: an object opened before shows %s (%v): neither old nor new",
+				i, brief(p[:n]), err)
 		}
 	}
 }
 
 // versions: no version comes twice, however fast objects of one size follow each other, whether
 // somebody has them open or not.
-func (s *suite) versions() {
+func (s writing) versions() {
 	w, st := s.writer(map[string][]byte{"a": []byte("x")})
 	seen, object := map[string]bool{}, []byte("x\x00\x00")
 	for i := range 500 {
@@ -325,7 +339,7 @@ func (s *suite) versions() {
 }
 
 // replaceRace: readers never see a mix while an object is being replaced, and never miss it.
-func (s *suite) replaceRace() {
+func (s writing) replaceRace() {
 	const size = 64 << 10
 	w, st := s.writer(map[string][]byte{"dir/a": bytes.Repeat([]byte{0}, size)})
 	var done atomic.Bool
@@ -339,7 +353,8 @@ func (s *suite) replaceRace() {
 	}
 	for i := range 100 {
 		// Sizes differ too, so that a mix of one's size and another's bytes shows.
-		if err := st.Put(s.Context(), "dir/a", bytes.Repeat([]byte{byte(i)}, size-i*100)); err != nil {
+		data := bytes.Repeat([]byte{byte(i)}, size-i*100)
+		if err := st.Put(s.Context(), "dir/a", data); err != nil {
 			s.Errorf("Put: %v", err)
 		}
 	}
@@ -348,21 +363,23 @@ func (s *suite) replaceRace() {
 }
 
 // wantUniform expects an object as replaceRace puts them: all bytes i, and size-i*100 of them.
-func (s *suite) wantUniform(d store.Driver, key string) {
+func (s writing) wantUniform(d store.Driver, key string) {
 	data, err := content(s.Context(), d, key)
 	if err != nil {
 		s.Errorf("while it is being replaced: %v", err)
 		return
 	}
-	if len(data) == 0 || len(data) != 64<<10-int(data[0])*100 || bytes.Count(data, data[:1]) != len(data) {
+	if len(data) == 0 || len(data) != 64<<10-int(data[0])*100 ||
+		bytes.Count(data, data[:1]) != len(data) {
 		s.Errorf("while it is being replaced: a mix of two versions, %s", brief(data))
 	}
 }
 
 // removeAll: the directory, all below it, nothing beside it.
-func (s *suite) removeAll() {
+func (s writing) removeAll() {
 	w, st := s.writer(map[string][]byte{
-		"g/zarr.json": nil, "g/a/zarr.json": nil, "g/a/c/0/0": nil, "g/a/c/0/1": nil, "ga": nil, "g.a/x": nil, "h/g/x": nil,
+		"g/zarr.json": nil, "g/a/zarr.json": nil, "g/a/c/0/0": nil, "g/a/c/0/1": nil, "ga": nil,
+		"g.a/x": nil, "h/g/x": nil,
 	})
 	if err := st.Dirs().RemoveAll(s.Context(), "g/a"); err != nil {
 		s.Error(err)
@@ -386,16 +403,21 @@ func (s *suite) removeAll() {
 }
 
 // rename: objects and directories get another key, with all below; what is there stays.
-func (s *suite) rename() {
-	w, st := s.writer(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("a"), "ga": []byte("ga"), "h/x": nil})
+func (s writing) rename() {
+	w, st := s.writer(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("a"),
+		"ga": []byte("ga"), "h/x": nil})
 	refusals := []struct {
 		from, to string
 		want     error
 	}{
-		{"none", "b", fs.ErrNotExist}, {"none/none", "b", fs.ErrNotExist}, {"ga/x", "b", fs.ErrNotExist},
-		{"g", "ga", fs.ErrExist}, {"g", "h", fs.ErrExist}, {"ga", "h", fs.ErrExist}, {"ga", "g/zarr.json", fs.ErrExist}, {"g", "g", fs.ErrExist},
-		{"g", "g/b", fs.ErrInvalid}, {"g", "g/a/c/1", fs.ErrInvalid}, {"", "b", store.ErrInvalidKey}, {"g", "", store.ErrInvalidKey},
-		{"g", "../g", store.ErrInvalidKey}, {"g", "none/g", fs.ErrNotExist}, {"g", "h/none/g", fs.ErrNotExist},
+		{"none", "b", fs.ErrNotExist}, {"none/none", "b", fs.ErrNotExist},
+		{"ga/x", "b", fs.ErrNotExist},
+		{"g", "ga", fs.ErrExist}, {"g", "h", fs.ErrExist}, {"ga", "h", fs.ErrExist},
+		{"ga", "g/zarr.json", fs.ErrExist}, {"g", "g", fs.ErrExist},
+		{"g", "g/b", fs.ErrInvalid}, {"g", "g/a/c/1", fs.ErrInvalid},
+		{"", "b", store.ErrInvalidKey}, {"g", "", store.ErrInvalidKey},
+		{"g", "../g", store.ErrInvalidKey}, {"g", "none/g", fs.ErrNotExist},
+		{"g", "h/none/g", fs.ErrNotExist},
 	}
 	for _, r := range refusals {
 		if err := st.Dirs().Rename(s.Context(), r.from, r.to); !errors.Is(err, r.want) {
@@ -415,7 +437,7 @@ func (s *suite) rename() {
 }
 
 // replaceTree: a directory takes the place of another, which goes with all below it.
-func (s *suite) replaceTree() {
+func (s writing) replaceTree() {
 	w, st := s.writer(map[string][]byte{
 		"a/zarr.json": []byte("a"), "a/c/0": nil, "a/c/1": nil,
 		"b/zarr.json": []byte("b"), "b/c/0": []byte("b0"),
