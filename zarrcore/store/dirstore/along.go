@@ -13,7 +13,7 @@ import (
 // StatAlong describes names in dir, and in all directories above it; see store.PathStater. Each
 // directory is opened in the one above it, so that a path of many levels is not walked again for
 // each of them.
-func (d *Driver) StatAlong(
+func (d *reader) StatAlong(
 	ctx context.Context, dir string, names []string, tell func(dir, name string, info store.Info),
 ) error {
 	r, err := d.begin(ctx)

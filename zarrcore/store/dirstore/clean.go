@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path"
 	"slices"
@@ -23,7 +26,7 @@ var _ store.Cleaner = (*Driver)(nil)
 // temporary files and directories that they note. What is locked it looks at again later, until
 // Close: a program that is killed keeps its locks until its last system call has returned and its
 // last file is closed, which may take long.
-func (d *Driver) Clean(ctx context.Context) error {
+func (d *cleaner) Clean(ctx context.Context) error {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return err
@@ -40,14 +43,17 @@ func (d *Driver) Clean(ctx context.Context) error {
 		}
 		return ctx.Err()
 	})
-	return errors.Join(err, r.clean(folders, firstPause))
+	return errors.Join(err, r.leftovers.clean(folders, firstPause))
 }
 
-// held are staging folders of programs that hold a lock, whether they live or are being killed.
-type held struct {
-	mu      sync.Mutex
-	folders []string
-	again   *time.Timer // looks at them again; nil before Clean
+// leftovers are the staging folders of other programs in a store, and what these note: all that is
+// to be removed once their programs are dead.
+type leftovers struct {
+	in   *root // of the whole store
+	mu   sync.Mutex
+	held []string // folders of programs that hold a lock, whether they live or are being killed
+	// looks at them again; nil before Clean
+	again *time.Timer
 }
 
 // firstPause is how long after Clean what was held is looked at again.
@@ -56,15 +62,14 @@ const firstPause = 100 * time.Millisecond
 // clean cleans folders, and what was held before. What is held still it looks at again after the
 // pause, then after twice of it and so on; if that is 0, no more. What could not be removed waits
 // for another Clean.
-func (r *root) clean(folders []string, pause time.Duration) (err error) {
-	h := &r.held
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.again != nil {
-		h.again.Stop()
+func (l *leftovers) clean(folders []string, pause time.Duration) (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.again != nil {
+		l.again.Stop()
 	}
-	h.folders = slices.DeleteFunc(append(h.folders, folders...), func(name string) bool {
-		folderErr := r.cleanFolder(name)
+	l.held = slices.DeleteFunc(append(l.held, folders...), func(name string) bool {
+		folderErr := l.cleanFolder(name)
 		if errors.Is(folderErr, errLocked) {
 			return false
 		}
@@ -72,10 +77,10 @@ func (r *root) clean(folders []string, pause time.Duration) (err error) {
 		return true
 	})
 	if pause == 0 {
-		h.folders = nil
+		l.held = nil
 	}
-	if len(h.folders) > 0 {
-		h.again = time.AfterFunc(pause, func() { r.clean(nil, 2*pause) })
+	if len(l.held) > 0 {
+		l.again = time.AfterFunc(pause, func() { l.clean(nil, 2*pause) })
 	}
 	return err
 }
@@ -83,9 +88,9 @@ func (r *root) clean(folders []string, pause time.Duration) (err error) {
 // cleanFolder removes the staging folder of a dead program. Its lock is held meanwhile. While
 // somebody holds that, or a lock that the owner notes, it is errLocked. After any error the folder
 // stays, since only its notes have the names of what else is to be removed.
-func (r *root) cleanFolder(name string) error {
-	defer r.keep()
-	dir, err := openIn(r.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
+func (l *leftovers) cleanFolder(name string) error {
+	defer l.in.keep()
+	dir, err := openIn(l.in.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		// gone; or something else of that name, or another user's
 		return ignoring(err, unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES)
@@ -100,16 +105,13 @@ func (r *root) cleanFolder(name string) error {
 		return ignoring(err, errNoLocks)
 	}
 	for _, p := range notes(owner) {
-		err = errors.Join(err, r.sweepFile(p), r.sweepTree(p, dir))
+		err = errors.Join(err, l.sweepFile(p), l.sweepTree(p, dir))
 	}
-	if err = errors.Join(err, r.sweepStrays(dir)); err != nil {
+	if err = errors.Join(err, l.sweepStrays(dir)); err != nil {
 		return err // the notes stay for another Clean
 	}
-	return bare(r.os.RemoveAll(name))
+	return bare(l.in.os.RemoveAll(name))
 }
-
-// errNoMore ends a walk that has found all.
-var errNoMore = errors.New("dirstore: nothing more to find")
 
 func ignoring(err error, harmless ...error) error {
 	for _, h := range harmless {
@@ -139,13 +141,13 @@ func notes(owner *os.File) (paths []string) {
 
 // sweepFile removes the temporary file at a path that was noted. It is looked at first: nothing is
 // removed that is not by its name a temporary file, and no lock that somebody holds: errLocked.
-func (r *root) sweepFile(noted string) error {
+func (l *leftovers) sweepFile(noted string) error {
 	name := path.Base(noted)
 	isLock := strings.HasSuffix(name, lockSuffix)
 	if !isLock && !isTemp(name) {
 		return nil
 	}
-	p, err := r.place(noted)
+	p, err := l.in.place(noted)
 	if err != nil {
 		return nil // its directory is gone
 	}
@@ -166,4 +168,59 @@ func (p place) sweepLock() error {
 		return ignoring(err, errNoLocks)
 	}
 	return p.unlink(0)
+}
+
+// sweepTree removes the directory of a name that was noted, if it is the one that was meant.
+// Another one of that path stays. It goes into the folder, which is being removed, if it can be
+// moved.
+func (l *leftovers) sweepTree(noted string, folder *os.File) error {
+	key, name := path.Split(noted)
+	born, isReplaced := strings.CutPrefix(name, replacedPrefix)
+	mark, isUnfinished := strings.CutPrefix(name, unfinishedPrefix)
+	if !isReplaced && !isUnfinished {
+		return nil
+	}
+	p, birth, err := l.in.directory(path.Clean(key))
+	if err != nil {
+		return ignoring(err, fs.ErrNotExist, store.ErrThroughLink)
+	}
+	defer p.close()
+	if isReplaced && (born == "" || born != birth) {
+		return nil
+	}
+	if isUnfinished && (mark == "" || mark != p.mark()) {
+		return nil
+	}
+	name = fmt.Sprintf("swept-%x", rand.Uint64())
+	err = unix.Renameat(p.dir, p.name, int(folder.Fd()), name)
+	if staysInPlace(err) {
+		return p.removeInPlace()
+	}
+	return err
+}
+
+// notesNone reports whether no staging folder notes a directory by this name. One that cannot be
+// read may.
+func (l *leftovers) notesNone(name string) bool {
+	dir, err := l.in.openDir("")
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	err = eachEntry(dir, func(folder string, _ entryKind) error {
+		if !isStaging(folder) {
+			return nil
+		}
+		owner, err := openIn(int(dir.Fd()), folder+"/"+ownerName, unix.O_RDONLY)
+		if err != nil {
+			return ignoring(err, unix.ENOENT)
+		}
+		defer owner.Close()
+		isIt := func(note string) bool { return path.Base(note) == name }
+		if slices.ContainsFunc(notes(owner), isIt) {
+			return fs.ErrExist
+		}
+		return nil
+	})
+	return err == nil
 }

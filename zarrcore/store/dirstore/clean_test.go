@@ -32,7 +32,7 @@ func folders(t *testing.T, dir string) (names []string) {
 
 // die ends a driver as SIGKILL does: its locks are gone, its files are not.
 func die(d *Driver) {
-	s := d.root.Load().staged
+	s := d.root.Load().area.staged
 	s.closeIdle()
 	s.owner.Close()
 	d.root.Store(nil)
@@ -64,7 +64,8 @@ func TestStagingFolder(t *testing.T) {
 	if err := s.List(t.Context(), "", list); err != nil {
 		t.Error(err)
 	}
-	if err := s.Survey(t.Context(), "", func(e store.Entry, _ store.Info) error { return list(e) }); err != nil {
+	each := func(e store.Entry, _ store.Info) error { return list(e) }
+	if err := s.Survey(t.Context(), "", each); err != nil {
 		t.Error(err)
 	}
 	if err := d.Close(); err != nil {
@@ -84,8 +85,10 @@ func TestStagingFolderIsNoKey(t *testing.T) {
 	s, name := store.New(d, ""), folders(t, dir)[0]
 	_, _, errRead := s.ReadAll(t.Context(), name+"/none", 1)
 	errs := map[string]error{
-		"Put": s.Put(t.Context(), name+"/x", nil), "Delete": s.Delete(t.Context(), name+"/"+ownerName, store.If{}),
-		"RemoveAll": s.Dirs().RemoveAll(t.Context(), name), "Rename": s.Dirs().Rename(t.Context(), name, "b"),
+		"Put":       s.Put(t.Context(), name+"/x", nil),
+		"Delete":    s.Delete(t.Context(), name+"/"+ownerName, store.If{}),
+		"RemoveAll": s.Dirs().RemoveAll(t.Context(), name),
+		"Rename":    s.Dirs().Rename(t.Context(), name, "b"),
 		"Rename to": s.Dirs().Rename(t.Context(), "a", name+"/a"),
 	}
 	for what, err := range errs {
@@ -104,10 +107,11 @@ func TestClean(t *testing.T) {
 	writeFiles(t, dir, map[string][]byte{"a": []byte("old"), "c/0": nil})
 	living, _ := stageIn(t, dir, "a")
 	dead, _ := stageIn(t, dir, "a")
-	s := dead.root.Load().staged
+	s := dead.root.Load().area.staged
 	// It dies while it holds locks: one by a link, one where there was a lock file already; and
 	// beside a temporary copy.
-	writeFiles(t, dir, map[string][]byte{"c/0" + lockSuffix: nil, "c/" + tempPrefix + "1" + tempSuffix: []byte("half")})
+	writeFiles(t, dir, map[string][]byte{"c/0" + lockSuffix: nil,
+		"c/" + tempPrefix + "1" + tempSuffix: []byte("half")})
 	for _, key := range []string{"a", "c/0"} {
 		p, err := dead.root.Load().place(key)
 		if err != nil {
@@ -146,7 +150,7 @@ func TestCleanBesideMissingNote(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string][]byte{"a": nil, "c/0" + lockSuffix: nil})
 	dead, _ := stageIn(t, dir, "a")
-	s := dead.root.Load().staged
+	s := dead.root.Load().area.staged
 	if err := s.note("long/name/of/another" + lockSuffix); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +187,8 @@ func TestCleanDefersLiveOwners(t *testing.T) {
 				if when == "at Close" {
 					d.Close()
 				} else {
-					for deadline := time.Now().Add(time.Minute); len(folders(t, dir)) > 0 && time.Now().Before(deadline); {
+					for deadline := time.Now().Add(time.Minute); len(folders(t, dir)) > 0 &&
+						time.Now().Before(deadline); {
 						time.Sleep(10 * time.Millisecond)
 					}
 				}
@@ -203,7 +208,7 @@ func dying(t *testing.T, dir, key, longest string) (end func()) {
 		t.Fatal(err)
 	}
 	defer p.close()
-	lock, err := d.root.Load().staged.lock(t.Context(), p)
+	lock, err := d.root.Load().area.staged.lock(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,15 +224,21 @@ func dying(t *testing.T, dir, key, longest string) (end func()) {
 func TestCleanHostile(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "store")
-	notes := []string{"../secret" + lockSuffix, "/etc/x" + lockSuffix, "out/secret" + lockSuffix, "a", "g/zarr.json", ".", "..", "", "held" + lockSuffix,
-		"g" + lockSuffix, strings.Repeat("x/", 5000), "none/none" + lockSuffix, "fifo" + lockSuffix, "in/g" + tempSuffix}
+	notes := []string{"../secret" + lockSuffix, "/etc/x" + lockSuffix, "out/secret" + lockSuffix,
+		"a", "g/zarr.json", ".", "..", "", "held" + lockSuffix,
+		"g" + lockSuffix, strings.Repeat("x/", 5000), "none/none" + lockSuffix, "fifo" + lockSuffix,
+		"in/g" + tempSuffix}
 	writeFiles(t, top, map[string][]byte{
-		"secret" + lockSuffix: nil, "outside/secret" + lockSuffix: nil, "outside/owner": nil, "outside/x": nil, "store/a": nil, "store/g/zarr.json": nil,
-		"store/held" + lockSuffix: nil, "store/g" + lockSuffix + "/x": nil, "store/.zarrfs-0123456789abcdef/owner": []byte(strings.Join(notes, "\x00")),
-		"store/.zarrfs-0123456789abcdef/0": nil, "store/.zarrfs-1111111111111111": []byte("a file"), "store/.zarrfs-no/x": nil,
+		"secret" + lockSuffix: nil, "outside/secret" + lockSuffix: nil, "outside/owner": nil,
+		"outside/x": nil, "store/a": nil, "store/g/zarr.json": nil,
+		"store/held" + lockSuffix: nil, "store/g" + lockSuffix + "/x": nil,
+		"store/.zarrfs-0123456789abcdef/owner": []byte(strings.Join(notes, "\x00")),
+		"store/.zarrfs-0123456789abcdef/0":     nil, "store/.zarrfs-1111111111111111": []byte("a file"),
+		"store/.zarrfs-no/x": nil,
 	})
 	for link, target := range map[string]string{
-		"store/out": "../outside", "store/.zarrfs-2222222222222222": "../outside", "store/.zarrfs-0123456789abcdef/1": "../../outside",
+		"store/out": "../outside", "store/.zarrfs-2222222222222222": "../outside",
+		"store/.zarrfs-0123456789abcdef/1": "../../outside",
 	} {
 		if err := os.Symlink(target, filepath.Join(top, link)); err != nil {
 			t.Fatal(err)
@@ -248,8 +259,10 @@ func TestCleanHostile(t *testing.T) {
 	if err := d.Clean(t.Context()); err != nil {
 		t.Error(err)
 	}
-	left := []string{".zarrfs-1111111111111111", ".zarrfs-2222222222222222", ".zarrfs-no", "a", "fifo" + lockSuffix, "g", "g" + lockSuffix}
-	wantNames(t, dir, append(append([]string{".zarrfs-0123456789abcdef"}, left...), "held"+lockSuffix, "out")...)
+	left := []string{".zarrfs-1111111111111111", ".zarrfs-2222222222222222", ".zarrfs-no", "a",
+		"fifo" + lockSuffix, "g", "g" + lockSuffix}
+	wantNames(t, dir, append(append([]string{".zarrfs-0123456789abcdef"}, left...),
+		"held"+lockSuffix, "out")...)
 	held.Close()
 	d.Close()
 	wantNames(t, dir, append(left, "out")...)
@@ -263,10 +276,12 @@ func TestCleanStrayLocks(t *testing.T) {
 	dir := t.TempDir()
 	staging := stagingPrefix + "0123456789abcdef"
 	writeFiles(t, dir, map[string][]byte{
-		staging + "/" + ownerName: nil, staging + "/lock-a": nil, staging + "/lock-b": nil, staging + "/lock-idle": nil,
-		"g/a/zarr.json": nil, "g/a/c/0/0": nil, "other/c/0.__lock": nil,
+		staging + "/" + ownerName: nil, staging + "/lock-a": nil, staging + "/lock-b": nil,
+		staging + "/lock-idle": nil,
+		"g/a/zarr.json":        nil, "g/a/c/0/0": nil, "other/c/0.__lock": nil,
 	})
-	for from, to := range map[string]string{"lock-a": "g/a/c/0/0.__lock", "lock-b": "other/1.0.__lock"} {
+	for from, to := range map[string]string{"lock-a": "g/a/c/0/0.__lock",
+		"lock-b": "other/1.0.__lock"} {
 		if err := os.Link(filepath.Join(dir, staging, from), filepath.Join(dir, to)); err != nil {
 			t.Fatal(err)
 		}
@@ -394,7 +409,7 @@ func TestLateWaiter(t *testing.T) {
 		if p, err = r.place("a"); err != nil {
 			t.Fatal(err)
 		}
-		lock, err := r.staged.lock(t.Context(), p)
+		lock, err := r.area.staged.lock(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -406,7 +421,8 @@ func TestLateWaiter(t *testing.T) {
 		if err := tryLock(int(late.Fd())); err != nil {
 			t.Errorf("a program that opened the lock file before it was unlocked: %v", err)
 		}
-		if err := s.Put(t.Context(), "a", nil); err != nil { // meanwhile that lock file is of no use
+		// meanwhile that lock file is of no use
+		if err := s.Put(t.Context(), "a", nil); err != nil {
 			t.Error(err)
 		}
 		late.Close()
@@ -418,7 +434,8 @@ func TestLateWaiter(t *testing.T) {
 func TestLockName(t *testing.T) {
 	for _, n := range []int{1, 248, 249, 255} {
 		name := lockName(strings.Repeat("n", n))
-		if len(name) > 255 || !hidden(name) || (n <= 248) != (name == strings.Repeat("n", n)+".__lock") {
+		isUsual := name == strings.Repeat("n", n)+".__lock"
+		if len(name) > 255 || !hidden(name) || (n <= 248) != isUsual {
 			t.Errorf("lock of a name of %d bytes: %q", n, name)
 		}
 	}

@@ -52,7 +52,7 @@ func (o *staged) Commit(ctx context.Context, cond store.If) (info store.Info, er
 // is made for it.
 func (o *staged) destination(cond store.If) (place, error) {
 	if cond.Version == "" || cond.Version == store.Absent {
-		return o.r.makePlace(o.key, o.d.options.KeepRights)
+		return (&maker{r: o.r, alike: o.options.KeepRights}).place(o.key)
 	}
 	p, err := o.r.place(o.key)
 	if err == fs.ErrNotExist {
@@ -143,7 +143,7 @@ func (o *staged) copyTo(temp place, prepare func(fd int)) (st unix.Stat_t, err e
 	if err := stamp(temp.dir, temp.name); err != nil {
 		return st, err
 	}
-	if !o.d.options.NoSync {
+	if !o.options.NoSync {
 		if err := fsync(int(dst.Fd())); err != nil {
 			return st, err
 		}

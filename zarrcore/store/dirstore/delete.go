@@ -11,7 +11,7 @@ import (
 
 // Delete removes the object at key, or the link that stands for it, and never a directory; see
 // store.Store.
-func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
+func (d *writer) Delete(ctx context.Context, key string, cond store.If) error {
 	p, err := d.place(ctx, key)
 	if err == fs.ErrNotExist {
 		return missing(cond)
@@ -23,7 +23,7 @@ func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
 	if st, err := p.lstat(); err == fs.ErrNotExist || err == nil && kindOf(&st) == unix.S_IFDIR {
 		return missing(cond)
 	}
-	unlock, err := p.r.lock(ctx, p)
+	unlock, err := p.r.area.lock(ctx, p)
 	if err != nil && !isFull(err) {
 		return err
 	}
@@ -38,22 +38,6 @@ func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
 		return err
 	}
 	return p.unlink(0)
-}
-
-func (r *root) lock(ctx context.Context, p place) (unlock func(), err error) {
-	s, err := r.staging()
-	if err != nil {
-		return nil, err
-	}
-	lock, err := s.lock(ctx, p)
-	if err != nil {
-		r.done(s)
-		return nil, err
-	}
-	return func() {
-		lock.unlock()
-		r.done(s)
-	}, nil
 }
 
 // isFull reports whether the file system has no room for a lock or a folder. What removes something

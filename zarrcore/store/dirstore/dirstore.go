@@ -53,8 +53,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -86,12 +84,29 @@ var (
 
 // Driver is a store in one directory. It implements store.Writer and store.Refresher.
 type Driver struct {
-	path    string // absolute, for Refresh
-	options Options
-	root    atomic.Pointer[root] // nil after Close
-	locks   *root                // of Options.SyncDir, or nil
-	mu      sync.Mutex           // serialises replacing root
+	base
+	reader
+	writer
+	dirs
+	linker
+	cleaner
 }
+
+type (
+	// reader reads objects, and lists directories.
+	reader struct{ *base }
+	// writer writes objects.
+	writer struct{ *base }
+	// dirs renames and removes directories, and holds them open.
+	dirs struct {
+		*base
+		writer *writer // makes durable what is renamed
+	}
+	// linker makes and follows links.
+	linker struct{ *base }
+	// cleaner notes what is unfinished, and removes what killed programs have left.
+	cleaner struct{ *base }
+)
 
 // Options are the settings of a driver. The zero value is the default.
 type Options struct {
@@ -118,17 +133,26 @@ func Open(path string, options *Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{path: abs}
+	var o Options
 	if options != nil {
-		d.options = *options
+		o = *options
 	}
-	if dir := d.options.SyncDir; dir != "" {
-		if d.locks, err = makeRoot(dir); err != nil {
+	var locks *root
+	if o.SyncDir != "" {
+		if locks, err = makeRoot(o.SyncDir); err != nil {
 			return nil, err
 		}
 	}
+	return newDriver(r, abs, o, locks), nil
+}
+
+func newDriver(r *root, path string, o Options, locks *root) *Driver {
+	d := &Driver{base: base{path: path, options: o, locks: locks}}
 	d.root.Store(r)
-	return d, nil
+	b := &d.base
+	d.reader, d.writer, d.linker, d.cleaner = reader{b}, writer{b}, linker{b}, cleaner{b}
+	d.dirs = dirs{b, &d.writer}
+	return d
 }
 
 func makeRoot(dir string) (*root, error) {
@@ -138,50 +162,12 @@ func makeRoot(dir string) (*root, error) {
 	return openRoot(dir)
 }
 
-// Writable reports whether the directory lets this user make files in it.
-func (d *Driver) Writable() bool {
-	r := d.root.Load()
-	if r == nil {
-		return false
-	}
-	defer r.keep()
-	return unix.Faccessat(r.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) == nil
-}
-
-// Close ends the use of the store and removes its staging folder, with what is staged and not
-// committed. It also removes what Clean had to leave and no process holds any more. Open objects
-// stay usable. What calls still run may finish: the root's descriptors are closed by the garbage
-// collector when the last of them has returned.
-func (d *Driver) Close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	r := d.root.Swap(nil)
-	if r == nil {
-		return fs.ErrClosed
-	}
-	if r.above != nil {
-		return errors.Join(r.os.Close(), r.dir.Close())
-	}
-	return errors.Join(r.endStaging(), r.clean(nil, 0))
-}
-
-// begin starts an operation: it refuses a cancelled ctx and a closed store.
-func (d *Driver) begin(ctx context.Context) (*root, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if r := d.root.Load(); r != nil {
-		return r, nil
-	}
-	return nil, fs.ErrClosed
-}
-
 // objectFlags open an object for reading. O_NONBLOCK: opening a pipe must not wait for its writer.
 // It means nothing to a regular file.
 const objectFlags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
 
 // Open opens the object at key for reading; see store.Driver.
-func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
+func (d *reader) Open(ctx context.Context, key string) (store.Object, error) {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -194,62 +180,10 @@ func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
 }
 
 // Stat describes one object or directory; see store.Driver.
-func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
+func (d *reader) Stat(ctx context.Context, key string) (store.Info, error) {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return store.Info{}, err
 	}
 	return r.stat(key)
-}
-
-func (r *root) stat(key string) (store.Info, error) {
-	st, rights, err := r.look(key)
-	if err != nil {
-		return store.Info{}, err
-	}
-	info := infoOf(key, &st)
-	info.Rights = rights
-	return info, nil
-}
-
-// look describes the file or directory that key leads to.
-func (r *root) look(key string) (st unix.Stat_t, rights store.Rights, err error) {
-	name := key
-	if key == "" {
-		name = "."
-	}
-	fd, err := r.open(name, statFlags)
-	if err != nil {
-		return st, rights, r.explain(name, err)
-	}
-	defer unix.Close(fd)
-	if err := fstat(fd, &st); err != nil {
-		return st, rights, err
-	}
-	if key == "" && st.Nlink == 0 { // held open, and removed. An object may be replaced meanwhile
-		return st, rights, fs.ErrNotExist
-	}
-	if k := kindOf(&st); k != unix.S_IFREG && k != unix.S_IFDIR {
-		return st, rights, ErrNotRegular
-	}
-	return st, rightsOf(fd, &st), nil
-}
-
-// explain says what an errno of opening key means for a store. A path through a file, or with a
-// name that no directory can hold, names nothing.
-func (r *root) explain(key string, err error) error {
-	switch err {
-	case unix.ENOENT:
-		if r.isLink(key) {
-			return ErrDangling
-		}
-		return fs.ErrNotExist
-	case unix.ENOTDIR, unix.ENAMETOOLONG:
-		return fs.ErrNotExist
-	case unix.EXDEV:
-		return ErrOutside
-	case unix.ENXIO, unix.ENODEV: // a socket; a device without driver
-		return ErrNotRegular
-	}
-	return err
 }

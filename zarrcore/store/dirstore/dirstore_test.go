@@ -120,7 +120,8 @@ func TestClosedDriver(t *testing.T) {
 func TestHidden(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string][]byte{
-		"c/0": nil, "c/0.4c1f.partial": nil, "c/0.__lock": nil, "c/.zarrfs-12-34.tmp": nil, "c/.zarrfs-12": nil, "c/x.tmp": nil,
+		"c/0": nil, "c/0.4c1f.partial": nil, "c/0.__lock": nil, "c/.zarrfs-12-34.tmp": nil,
+		"c/.zarrfs-12": nil, "c/x.tmp": nil,
 		"c/group.partial/zarr.json": nil, "c/.zattrs": nil,
 	})
 	var names []string
@@ -129,7 +130,8 @@ func TestHidden(t *testing.T) {
 		return nil
 	})
 	slices.Sort(names)
-	if want := []string{".zarrfs-12", ".zattrs", "0", "group.partial", "x.tmp"}; err != nil || !slices.Equal(names, want) {
+	if want := []string{".zarrfs-12", ".zattrs", "0", "group.partial", "x.tmp"}; err != nil ||
+		!slices.Equal(names, want) {
 		t.Errorf("List = %q, %v; want %q", names, err, want)
 	}
 }
@@ -167,7 +169,8 @@ func TestNotRegular(t *testing.T) {
 			if _, err := d.Stat(t.Context(), key); !errors.Is(err, ErrNotRegular) {
 				t.Errorf("%s: Stat(%q): %v, want ErrNotRegular", name, key, err)
 			}
-			if n, err := d.Peek(t.Context(), key, make([]byte, 10)); !errors.Is(err, ErrNotRegular) {
+			n, err := d.Peek(t.Context(), key, make([]byte, 10))
+			if !errors.Is(err, ErrNotRegular) {
 				t.Errorf("%s: Peek(%q): %d, %v, want ErrNotRegular", name, key, n, err)
 			}
 			if took := time.Since(start); took > time.Second {

@@ -23,7 +23,7 @@ const syncers = 32
 
 // SyncStaged syncs the files of staged objects, several at once; see store.Store. With
 // Options.NoSync it does nothing.
-func (d *Driver) SyncStaged(ctx context.Context, objects []store.StagedObject) error {
+func (d *writer) SyncStaged(ctx context.Context, objects []store.StagedObject) error {
 	if _, err := d.begin(ctx); err != nil || d.options.NoSync {
 		return err
 	}
@@ -40,20 +40,19 @@ func (d *Driver) SyncStaged(ctx context.Context, objects []store.StagedObject) e
 
 // SyncDirs syncs the directories that hold keys, and those above which may be new; see store.Store.
 // With Options.NoSync it does nothing.
-func (d *Driver) SyncDirs(ctx context.Context, keys []string) error {
+func (d *writer) SyncDirs(ctx context.Context, keys []string) error {
 	r, err := d.begin(ctx)
 	if err != nil || d.options.NoSync {
 		return err
 	}
-	known := &r.whole().durable
-	now := newNames{root: r, known: known}
+	now := newNames{root: r, known: &r.durable}
 	atTop := false
 	for _, key := range keys {
 		atTop = now.climb(path.Dir(key)) || atTop
 	}
 	err = now.sync()
 	if err == nil && atTop && r.above != nil {
-		above := newNames{root: r.above, known: known}
+		above := newNames{root: r.above, known: &r.durable}
 		above.climb(path.Dir(r.path))
 		err = above.sync()
 	}
@@ -92,15 +91,13 @@ func (n *newNames) climb(dir string) (atTop bool) {
 
 // sync syncs them, and then knows them for durable.
 func (n *newNames) sync() error {
-	if err := n.root.syncAll(n.dirs); err != nil {
-		return err
+	err := atOnce(n.dirs, func(dir string) error {
+		return naming(n.root.full(dir), n.root.syncDir(dir))
+	})
+	if err == nil {
+		n.known.add(n.ids)
 	}
-	n.known.add(n.ids)
-	return nil
-}
-
-func (r *root) syncAll(dirs []string) error {
-	return atOnce(dirs, func(dir string) error { return naming(r.full(dir), r.syncDir(dir)) })
+	return err
 }
 
 func naming(key string, err error) error {
@@ -195,18 +192,4 @@ func (d *durableDirs) forget(dir string) {
 	maps.DeleteFunc(d.ids, func(known string, _ identity) bool {
 		return known == dir || strings.HasPrefix(known, dir+"/")
 	})
-}
-
-// dirIdentity tells directories of one name apart. mount is the device here.
-func (r *root) dirIdentity(dir string) (id identity, found bool) {
-	fd, err := r.open(dir, pathOnly|unix.O_DIRECTORY)
-	if err != nil {
-		return identity{}, false
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := fstat(fd, &st); err != nil {
-		return identity{}, false
-	}
-	return identity{mount: uint64(st.Dev), inode: st.Ino}, true
 }

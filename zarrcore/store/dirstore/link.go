@@ -25,7 +25,7 @@ var ErrLoop = fmt.Errorf("dirstore: a symbolic link leads to itself: %w", unix.E
 var errNotLink = errors.New("dirstore: not a symbolic link")
 
 // Link returns the symbolic link at key; see store.Linker.
-func (d *Driver) Link(ctx context.Context, key string) (link store.Link, ok bool, err error) {
+func (d *linker) Link(ctx context.Context, key string) (link store.Link, ok bool, err error) {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return store.Link{}, false, err
@@ -41,13 +41,14 @@ func (d *Driver) Link(ctx context.Context, key string) (link store.Link, ok bool
 		return store.Link{}, false, err
 	}
 	info := infoOf(key, &st)
-	link = r.follow(key, text)
+	w := walk{r: r}
+	link = w.follow(key, text)
 	link.ModTime, link.Version = info.ModTime, info.Version
 	return link, true, nil
 }
 
 // Resolve follows all links of key; see store.Linker.
-func (d *Driver) Resolve(ctx context.Context, key string) (string, error) {
+func (d *linker) Resolve(ctx context.Context, key string) (string, error) {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return key, err
@@ -65,34 +66,6 @@ func (d *Driver) Resolve(ctx context.Context, key string) (string, error) {
 		return "", fmt.Errorf("%w (%w)", ErrDangling, fs.ErrNotExist)
 	}
 	return strings.Join(w.at, "/"), nil
-}
-
-// follow finds out where the link at key leads, of which text is what the file system has.
-func (r *root) follow(key, text string) (link store.Link) {
-	dir := path.Dir(key)
-	w := walk{r: r}
-	if dir != "." {
-		w.at = strings.Split(dir, "/")
-	}
-	if link.Err = w.along(text, true); link.Err == ErrOutside {
-		return link
-	}
-	link.Target = strings.Join(w.at, "/")
-	if link.Text = text; w.around {
-		link.Text = relative(dir, link.Target)
-	}
-	if link.Err != nil {
-		return link
-	}
-	info, err := r.stat(link.Target)
-	switch {
-	case w.missing, errors.Is(err, fs.ErrNotExist), len(w.at) > 0 && isStaging(w.at[0]):
-		link.Err = ErrDangling
-	case err != nil:
-		link.Err = err
-	}
-	link.Dir = info.Dir
-	return link
 }
 
 // relative returns the way from a directory to a key, where no link is on it.
@@ -118,6 +91,34 @@ type walk struct {
 	missing bool // what is at the place does not exist: the rest is followed by its text alone
 	around  bool // the outermost path left the root and came back
 	links   int  // followed so far
+}
+
+// follow walks from the link at key, of which text is what the file system has, and returns where
+// it leads.
+func (w *walk) follow(key, text string) (link store.Link) {
+	dir := path.Dir(key)
+	if dir != "." {
+		w.at = strings.Split(dir, "/")
+	}
+	if link.Err = w.along(text, true); link.Err == ErrOutside {
+		return link
+	}
+	link.Target = strings.Join(w.at, "/")
+	if link.Text = text; w.around {
+		link.Text = relative(dir, link.Target)
+	}
+	if link.Err != nil {
+		return link
+	}
+	info, err := w.r.stat(link.Target)
+	switch {
+	case w.missing, errors.Is(err, fs.ErrNotExist), len(w.at) > 0 && isStaging(w.at[0]):
+		link.Err = ErrDangling
+	case err != nil:
+		link.Err = err
+	}
+	link.Dir = info.Dir
+	return link
 }
 
 // along follows a path. outermost is set for the path that the walk begins with, and not for those
@@ -196,22 +197,6 @@ func (w *walk) enter(elem string) error {
 	}
 	w.at = next
 	return nil
-}
-
-// straight reports whether something is at key, and no link at it or on the way to it. It also
-// returns the rights of users to it, and its times. It is the quick answer for nearly all keys.
-func (r *root) straight(key string) (there store.Link, ok bool) {
-	fd, err := r.openStraight(key, pathOnly)
-	if err != nil {
-		return there, false
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if fstat(fd, &st) == nil {
-		info := infoOf(key, &st)
-		there.Rights, there.ModTime, there.Changed = rightsOf(fd, &st), info.ModTime, info.Changed
-	}
-	return there, true
 }
 
 // readlink returns the text of the link at key. What is not a link is errNotLink, and a key that
@@ -308,7 +293,7 @@ func (r *root) openStraightSlowly(dir string) (int, error) {
 
 // PutLink makes a symbolic link; see store.LinkWriter. It is made in the staging folder and
 // renamed, so that one which it replaces is replaced at once.
-func (d *Driver) PutLink(ctx context.Context, key, text string, replace bool) error {
+func (d *linker) PutLink(ctx context.Context, key, text string, replace bool) error {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return err
@@ -316,7 +301,8 @@ func (d *Driver) PutLink(ctx context.Context, key, text string, replace bool) er
 	if text == "" || strings.HasPrefix(text, "/") {
 		return fs.ErrInvalid
 	}
-	if link := r.follow(key, text); link.Err == ErrOutside || link.Text != text {
+	w := walk{r: r}
+	if link := w.follow(key, text); link.Err == ErrOutside || link.Text != text {
 		return ErrOutside
 	}
 	dst, err := r.straightPlace(key)
@@ -324,11 +310,11 @@ func (d *Driver) PutLink(ctx context.Context, key, text string, replace bool) er
 		return err
 	}
 	defer dst.close()
-	s, err := r.staging()
+	s, err := r.area.staging()
 	if err != nil {
 		return err
 	}
-	defer r.done(s)
+	defer r.area.done(s)
 	src := place{r: r, dir: s.fd, name: s.newName()}
 	if err := unix.Symlinkat(text, src.dir, src.name); err != nil {
 		return err
@@ -346,7 +332,7 @@ func (d *Driver) PutLink(ctx context.Context, key, text string, replace bool) er
 }
 
 // RenameLink renames a symbolic link; see store.LinkWriter.
-func (d *Driver) RenameLink(ctx context.Context, from, to string) error {
+func (d *linker) RenameLink(ctx context.Context, from, to string) error {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return err

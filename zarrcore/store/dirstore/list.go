@@ -25,7 +25,7 @@ const (
 // List calls yield for each child of dir; see store.Driver. The directory itself tells files from
 // directories; only links are looked at one by one. What is neither, such as a pipe or a broken
 // link, is listed as an object, and opening it tells the reason.
-func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) error) error {
+func (d *reader) List(ctx context.Context, dir string, yield func(store.Entry) error) error {
 	return d.each(ctx, dir, func(r *root, _ int, name string, kind entryKind) error {
 		e := r.entry(dir, name, kind)
 		if !e.Dir && hidden(name) {
@@ -36,7 +36,7 @@ func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) e
 }
 
 // each calls do for each child of dir, which is open as fd, until ctx is done.
-func (d *Driver) each(
+func (d *reader) each(
 	ctx context.Context, dir string, do func(r *root, fd int, name string, kind entryKind) error,
 ) error {
 	r, err := d.begin(ctx)

@@ -14,17 +14,17 @@ var _ store.Maker = (*Driver)(nil)
 
 // Make makes a directory with objects; see store.Maker. It is made in the staging folder, and
 // renamed to its place as a whole.
-func (d *Driver) Make(ctx context.Context, dir string, objects map[string][]byte) error {
+func (d *writer) Make(ctx context.Context, dir string, objects map[string][]byte) error {
 	p, err := d.place(ctx, dir)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	s, err := p.r.staging()
+	s, err := p.r.area.staging()
 	if err != nil {
 		return err
 	}
-	defer p.r.done(s)
+	defer p.r.area.done(s)
 	name := s.newName()
 	if err = s.fill(name, objects, !d.options.NoSync); err == nil {
 		err = unix.Renameat(s.fd, name, p.dir, p.name)
@@ -32,8 +32,7 @@ func (d *Driver) Make(ctx context.Context, dir string, objects map[string][]byte
 	if err == nil {
 		return nil
 	}
-	// best effort: the folder goes at the end, or by Clean
-	p.r.whole().os.RemoveAll(s.name + "/" + name)
+	p.r.area.discard(s, name) // best effort
 	switch err {
 	case unix.ENOTEMPTY, unix.EEXIST, unix.ENOTDIR:
 		return fs.ErrExist

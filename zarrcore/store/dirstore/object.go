@@ -74,7 +74,7 @@ func (o *object) ReadAt(p []byte, off int64) (int, error) {
 
 // Peek reads the beginning of an object; see store.Peeker. It asks what the file is only where the
 // read leaves that open: pipes and sockets cannot be read at an offset, nor directories at all.
-func (d *Driver) Peek(ctx context.Context, key string, p []byte) (n int, err error) {
+func (d *reader) Peek(ctx context.Context, key string, p []byte) (n int, err error) {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return 0, err

@@ -1,10 +1,8 @@
 package dirstore
 
 import (
-	"context"
 	"io/fs"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -23,15 +21,6 @@ type place struct {
 	made []string // directories that were made for it, the outermost first
 }
 
-// place starts an operation and finds the place of key.
-func (d *Driver) place(ctx context.Context, key string) (place, error) {
-	r, err := d.begin(ctx)
-	if err != nil {
-		return place{}, err
-	}
-	return r.place(key)
-}
-
 // place finds the place of key. A missing directory is fs.ErrNotExist.
 func (r *root) place(key string) (place, error) {
 	p, err := r.placeIn(key, r.openParent)
@@ -39,18 +28,6 @@ func (r *root) place(key string) (place, error) {
 	case unix.ENOENT, unix.ENOTDIR, unix.ENAMETOOLONG, ErrDangling:
 		err = fs.ErrNotExist
 	}
-	return p, err
-}
-
-// makePlace finds the place of key and makes the directories above it that are missing, except the
-// root itself. If alike is set, they get the rights to the directory that they are made in.
-func (r *root) makePlace(key string, alike bool) (p place, err error) {
-	var made []string
-	p, err = r.placeIn(key, func(dir string) (fd int, err error) {
-		fd, made, err = r.makeParent(dir, alike)
-		return fd, err
-	})
-	p.made = made
 	return p, err
 }
 
@@ -62,15 +39,57 @@ func (r *root) placeIn(key string, open func(dir string) (int, error)) (place, e
 	return place{r: r, key: key, dir: fd, name: path.Base(key)}, err
 }
 
-// undo removes the directories that were made for the place, unless something is in them by now.
-func (p place) undo() { p.r.unmake(p.made) }
+// A maker finds places, and makes the directories above them that are missing, except the root
+// itself.
+type maker struct {
+	r     *root
+	alike bool     // they get the rights to the directory that they are made in
+	made  []string // the outermost first
+}
 
-// unmake removes directories that are empty, the last one first.
-func (r *root) unmake(dirs []string) {
-	for _, dir := range slices.Backward(dirs) {
-		if p, err := r.place(dir); err == nil {
-			p.unlink(unix.AT_REMOVEDIR)
-			p.close()
+// place finds the place of key.
+func (m *maker) place(key string) (place, error) {
+	p, err := m.r.placeIn(key, m.parent)
+	p.made = m.made
+	return p, err
+}
+
+// parent is root.openParent, and makes what is missing. Modes follow the umask, or are alike. If it
+// fails it has made nothing.
+func (m *maker) parent(dir string) (fd int, err error) {
+	fd, err = m.r.openParent(dir)
+	if err != unix.ENOENT || dir == "." {
+		return fd, err
+	}
+	above, err := m.parent(path.Dir(dir))
+	if err != nil {
+		return -1, err
+	}
+	err = unix.Mkdirat(above, path.Base(dir), 0o777)
+	if err == nil && m.alike {
+		keepAbove(above, path.Base(dir))
+	}
+	unix.Close(above)
+	if err == nil {
+		m.made = append(m.made, dir)
+	}
+	if err == nil || err == unix.EEXIST {
+		fd, err = m.r.openParent(dir)
+	}
+	if err != nil {
+		place{r: m.r, made: m.made}.undo()
+		m.made = nil
+		return -1, err
+	}
+	return fd, nil
+}
+
+// undo removes the directories that were made for the place, unless something is in them by now.
+func (p place) undo() {
+	for _, dir := range slices.Backward(p.made) {
+		if made, err := p.r.place(dir); err == nil {
+			made.unlink(unix.AT_REMOVEDIR)
+			made.close()
 		}
 	}
 }
@@ -93,35 +112,6 @@ func (r *root) openParent(dir string) (int, error) {
 		err = ErrDangling
 	}
 	return fd, err
-}
-
-// makeParent is openParent, and makes what is missing. Modes follow the umask, or are alike. It
-// returns the directories that it made, the outermost first; none if it fails.
-func (r *root) makeParent(dir string, alike bool) (fd int, made []string, err error) {
-	fd, err = r.openParent(dir)
-	if err != unix.ENOENT || dir == "." {
-		return fd, nil, err
-	}
-	above, made, err := r.makeParent(path.Dir(dir), alike)
-	if err != nil {
-		return -1, nil, err
-	}
-	err = unix.Mkdirat(above, path.Base(dir), 0o777)
-	if err == nil && alike {
-		keepAbove(above, path.Base(dir))
-	}
-	unix.Close(above)
-	if err == nil {
-		made = append(made, dir)
-	}
-	if err == nil || err == unix.EEXIST {
-		fd, err = r.openParent(dir)
-	}
-	if err != nil {
-		r.unmake(made)
-		return -1, nil, err
-	}
-	return fd, made, nil
 }
 
 // lstat describes what is at the place, even if that is a link.
@@ -174,6 +164,3 @@ func (p place) meets(cond store.If, st *unix.Stat_t) error {
 	}
 	return cond.Conflict(true, info.Version)
 }
-
-// keep is for the end of functions that use descriptors of r without r.
-func (r *root) keep() { runtime.KeepAlive(r) }

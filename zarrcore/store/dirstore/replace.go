@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +18,7 @@ var _ store.Replacer = (*Driver)(nil)
 // more. Before, it is noted, so that Clean removes it after a kill in between. So is the new one if
 // it has a mark. That is removed before it gets its name, and then only the note says that it is
 // a copy.
-func (d *Driver) Replace(ctx context.Context, from, to string) error {
+func (d *dirs) Replace(ctx context.Context, from, to string) error {
 	if strings.HasPrefix(from, to+"/") || strings.HasPrefix(to, from+"/") {
 		return fs.ErrInvalid
 	}
@@ -37,13 +36,13 @@ func (d *Driver) Replace(ctx context.Context, from, to string) error {
 		return err
 	}
 	defer dst.close()
-	defer r.whole().durable.forget(r.full(from))
-	defer r.whole().durable.forget(r.full(to))
+	defer r.durable.forget(r.full(from))
+	defer r.durable.forget(r.full(to))
 	leaving := []string{old}
-	if r.unfinishedAt(from) != nil {
+	if r.unfinished.at(r.full(from)) != nil {
 		leaving = append(leaving, made)
 	}
-	forget, err := r.noteLeaving(from, leaving)
+	forget, err := r.area.noteLeaving(r.full(from), leaving)
 	if err != nil {
 		return err
 	}
@@ -51,12 +50,12 @@ func (d *Driver) Replace(ctx context.Context, from, to string) error {
 	if err := d.finish(r, from); err != nil {
 		return err
 	}
-	arrived, err := r.carry(from, to)
+	arrived, err := r.unfinished.carry(r.full(from), r.full(to))
 	if err != nil {
 		return err
 	}
-	sync := func() error { return d.SyncDirs(ctx, []string{from, to}) }
-	err = r.exchangeAndRemove(src, dst, sync)
+	sync := func() error { return d.writer.SyncDirs(ctx, []string{from, to}) }
+	err = exchangeAndRemove(src, dst, sync)
 	arrived(err)
 	return err
 }
@@ -77,38 +76,9 @@ func (r *root) directory(key string) (p place, birth string, err error) {
 	return p, p.birth(), nil
 }
 
-// noteLeaving notes that directories of these births are to go if they are at key. If there is no
-// room for a note, it writes nothing: the replacement may make room.
-func (r *root) noteLeaving(key string, births []string) (forget func(), err error) {
-	var ends []func()
-	forget = func() {
-		for _, end := range slices.Backward(ends) {
-			end()
-		}
-	}
-	s, err := r.staging()
-	if err != nil {
-		return forget, ignoring(err, unix.ENOSPC, unix.EDQUOT)
-	}
-	ends = append(ends, func() { r.done(s) })
-	for _, birth := range births {
-		if birth == "" { // the file system does not tell
-			continue
-		}
-		end, err := s.noteTree(r.full(key) + "/" + replacedPrefix + birth)
-		if err == nil {
-			ends = append(ends, end)
-		} else if !isFull(err) {
-			forget()
-			return nil, err
-		}
-	}
-	return forget, nil
-}
-
 // exchangeAndRemove exchanges two directories and removes the old one. That goes only when it is
 // durable that the other one has taken its name. As long as it is whole, an error undoes all.
-func (r *root) exchangeAndRemove(src, dst place, sync func() error) error {
+func exchangeAndRemove(src, dst place, sync func() error) error {
 	err := exchange(src, dst)
 	if err == errors.ErrUnsupported {
 		return renameOnto(src, dst)
@@ -117,7 +87,7 @@ func (r *root) exchangeAndRemove(src, dst place, sync func() error) error {
 		return err
 	}
 	if err = sync(); err == nil {
-		err = r.removeReplaced(src)
+		err = src.removeReplaced()
 	}
 	if err != nil {
 		return errors.Join(err, exchange(src, dst))
@@ -125,18 +95,18 @@ func (r *root) exchangeAndRemove(src, dst place, sync func() error) error {
 	return nil
 }
 
-// removeReplaced removes a directory in whose place there is another one by now. After an error it
-// is whole. What cannot be removed of it is not an array or group any more.
-func (r *root) removeReplaced(p place) error {
-	thrown, err := r.throw(p)
+// removeReplaced removes the directory at the place, where it came in exchange for another one.
+// After an error it is whole. What cannot be removed of it is not an array or group any more.
+func (p place) removeReplaced() error {
+	thrown, err := p.throw()
 	if thrown {
 		return nil
 	}
 	if staysInPlace(err) {
-		err = r.removeDocuments(p)
+		err = p.removeDocuments()
 	}
 	if err == nil {
-		r.os.RemoveAll(p.key) // best effort
+		p.r.os.RemoveAll(p.key) // best effort
 	}
 	return err
 }

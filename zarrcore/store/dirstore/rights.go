@@ -30,7 +30,7 @@ func rightsOf(fd int, st *unix.Stat_t) store.Rights {
 func (o *object) Rights() store.Rights { return rightsOf(o.fd, &o.st) }
 
 // MayWrite asks the kernel; see store.Permitter.
-func (d *Driver) MayWrite(ctx context.Context, dir string) error {
+func (d *dirs) MayWrite(ctx context.Context, dir string) error {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return err

@@ -1,38 +1,39 @@
 package dirstore
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
-	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// root is the store's directory, held open. Nobody closes it: a Driver that replaces or drops it
-// may still have operations running in it, so the finalizers of its two members do.
+// root is the store's directory, or one below it that is held open: what keys lead to is found in
+// it.
 type root struct {
-	os  *os.Root
-	dir *os.File
-	fd  int // of dir
-	id  identity
-	// beneath: the kernel resolves paths beneath fd. Old kernels and some sandboxes do not.
-	beneath bool
+	folder
+	*common
+	id identity
 	// paths are the root's own path as the file system has it, and as it was given, which may hold
 	// links: in elements.
 	paths [][]string
 	above *root  // of the store, where this is a directory of it that is held open; otherwise nil
 	path  string // that it had there when it was opened
+}
 
-	mu         sync.Mutex
-	staged     *staging               // nil before the first object is staged
-	unfinished map[string]*unfinished // by the full paths of directories
+// common is what a store has once, however many directories of it are held open.
+type common struct {
+	area       area
+	unfinished unfinishedDirs
 	durable    durableDirs
-	held       held
+	leftovers  leftovers
 }
 
 // identity tells the root's directory from another that has taken its name.
@@ -41,18 +42,20 @@ type identity struct {
 }
 
 func openRoot(path string) (*root, error) {
-	r, err := os.OpenRoot(path)
+	in, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := r.Open(".")
+	dir, err := in.Open(".")
 	if err != nil {
-		r.Close()
+		in.Close()
 		return nil, err
 	}
 	fd := int(dir.Fd())
-	return &root{os: r, dir: dir, fd: fd, id: identify(fd), beneath: canOpenBeneath(fd),
-		paths: spellings(path)}, nil
+	r := &root{folder: folder{os: in, dir: dir, fd: fd, beneath: canOpenBeneath(fd)},
+		common: &common{}, id: identify(fd), paths: spellings(path)}
+	r.area.in, r.unfinished.area, r.leftovers.in = &r.folder, &r.area, r
+	return r, nil
 }
 
 // spellings returns the absolute path without links, and as it is, in elements.
@@ -69,23 +72,66 @@ func spellings(path string) [][]string {
 	return all
 }
 
-// Refresh looks whether the store's directory was replaced by another of the same name, and goes on
-// with that one. zarr-python overwrites a store so: it removes the whole tree and makes it again.
-// Nothing else is remembered, whatever dir is. It never looks into another file system mounted over
-// the directory: that may be the very mount which asks.
-func (d *Driver) Refresh(dir string) {
-	r := d.root.Load()
-	if r == nil || !replaced(d.path, r.id) {
-		return
+// holdStraight is hold for a directory to which no link leads.
+func (r *root) holdStraight(dir string) (*root, error) {
+	fd, err := r.openStraightParent(dir)
+	if err == store.ErrThroughLink {
+		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.root.Load() != r {
-		return // somebody else was faster
+	if err != nil {
+		return r.hold(dir) // which fails, and says more of it
 	}
-	if fresh, err := openRoot(d.path); err == nil {
-		d.root.Store(fresh)
+	defer unix.Close(fd)
+	in, err := r.hold(dir)
+	if err != nil {
+		return nil, err
 	}
+	var straight, held unix.Stat_t
+	if err := errors.Join(fstat(fd, &straight), fstat(in.fd, &held)); err != nil {
+		return nil, err
+	}
+	// it was replaced meanwhile, maybe by a link
+	if straight.Ino != held.Ino || straight.Dev != held.Dev {
+		return nil, store.ErrThroughLink
+	}
+	return in, nil
+}
+
+func (r *root) hold(dir string) (*root, error) {
+	in, err := r.os.OpenRoot(dir)
+	if err != nil {
+		return nil, bare(err)
+	}
+	f, err := in.Open(".")
+	if err != nil {
+		in.Close()
+		return nil, bare(err)
+	}
+	held := &root{folder: folder{os: in, dir: f, fd: int(f.Fd()), beneath: r.beneath},
+		common: r.common, above: cmp.Or(r.above, r), path: r.full(dir)}
+	for _, own := range r.paths {
+		held.paths = append(held.paths, append(slices.Clone(own), strings.Split(dir, "/")...))
+	}
+	return held, nil
+}
+
+// full returns what a path below r is called in the whole store, as long as r is not renamed.
+func (r *root) full(name string) string {
+	if r.above == nil {
+		return name
+	}
+	return path.Join(r.path, name)
+}
+
+// stays reports whether r is held and still has the path that it had.
+func (r *root) stays() bool {
+	if r.above == nil {
+		return false
+	}
+	there, found := r.above.dirIdentity(r.path)
+	var st unix.Stat_t
+	return found && fstat(r.fd, &st) == nil &&
+		there == identity{mount: uint64(st.Dev), inode: st.Ino}
 }
 
 // open opens name, "." or a valid key, beneath the root and returns a descriptor or an errno where
@@ -99,70 +145,68 @@ func (r *root) open(name string, flags int) (int, error) {
 	return fd, err
 }
 
-func (r *root) openWithin(name string, flags int) (int, error) {
-	if r.beneath {
-		fd, err := openBeneath(r.fd, name, flags)
-		runtime.KeepAlive(r)
-		// the path may be too long for one call, and yet lead to a file
-		if err != unix.EAGAIN && err != unix.ENAMETOOLONG {
-			return fd, err
+func (r *root) stat(key string) (store.Info, error) {
+	st, rights, err := r.look(key)
+	if err != nil {
+		return store.Info{}, err
+	}
+	info := infoOf(key, &st)
+	info.Rights = rights
+	return info, nil
+}
+
+// look describes the file or directory that key leads to.
+func (r *root) look(key string) (st unix.Stat_t, rights store.Rights, err error) {
+	name := key
+	if key == "" {
+		name = "."
+	}
+	fd, err := r.open(name, statFlags)
+	if err != nil {
+		return st, rights, r.explain(name, err)
+	}
+	defer unix.Close(fd)
+	if err := fstat(fd, &st); err != nil {
+		return st, rights, err
+	}
+	if key == "" && st.Nlink == 0 { // held open, and removed. An object may be replaced meanwhile
+		return st, rights, fs.ErrNotExist
+	}
+	if k := kindOf(&st); k != unix.S_IFREG && k != unix.S_IFDIR {
+		return st, rights, ErrNotRegular
+	}
+	return st, rightsOf(fd, &st), nil
+}
+
+// explain says what an errno of opening key means for a store. A path through a file, or with a
+// name that no directory can hold, names nothing.
+func (r *root) explain(key string, err error) error {
+	switch err {
+	case unix.ENOENT:
+		if r.isLink(key) {
+			return ErrDangling
 		}
+		return fs.ErrNotExist
+	case unix.ENOTDIR, unix.ENAMETOOLONG:
+		return fs.ErrNotExist
+	case unix.EXDEV:
+		return ErrOutside
+	case unix.ENXIO, unix.ENODEV: // a socket; a device without driver
+		return ErrNotRegular
 	}
-	return r.openSlowly(name, flags)
+	return err
 }
 
-// openStraight is open for a name that no link leads to, nor is one: those are ELOOP. With
-// O_NOFOLLOW a link at the very end is opened itself. Where the kernel cannot do that it is ENOSYS.
-func (r *root) openStraight(name string, flags int) (int, error) {
-	if !r.beneath {
-		return -1, unix.ENOSYS
-	}
-	fd, err := openStraightBeneath(r.fd, name, flags)
-	runtime.KeepAlive(r)
-	return fd, err
-}
-
-// openSlowly is the portable twin of openBeneath, by os.Root. That follows no link opened by
-// pathOnly, so it opens truly, and must not wait for a pipe's writer.
-func (r *root) openSlowly(name string, flags int) (int, error) {
-	f, err := r.os.OpenFile(name, flags&^pathOnly|unix.O_NONBLOCK, 0)
+// dirIdentity tells directories of one name apart. mount is the device here.
+func (r *root) dirIdentity(dir string) (id identity, found bool) {
+	fd, err := r.open(dir, pathOnly|unix.O_DIRECTORY)
 	if err != nil {
-		return -1, bare(err)
-	}
-	defer f.Close()
-	return unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-}
-
-// isLink reports whether the last element of key is a symbolic link.
-func (r *root) isLink(key string) bool {
-	if !r.beneath {
-		info, err := r.os.Lstat(key)
-		return err == nil && info.Mode()&fs.ModeSymlink != 0
-	}
-	fd, err := openBeneath(r.fd, key, pathOnly|unix.O_NOFOLLOW)
-	runtime.KeepAlive(r)
-	if err != nil {
-		return false
+		return identity{}, false
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
-	return fstat(fd, &st) == nil && kindOf(&st) == unix.S_IFLNK
-}
-
-// bare strips the path from an error of package os, since store.Store adds the key. What os.Root
-// refuses by itself, without asking the kernel, are paths that lead outside. There is no sentinel
-// for that, so it becomes the errno which openat2 has for it.
-func bare(err error) error {
-	var path *fs.PathError
-	if !errors.As(err, &path) {
-		var link *os.LinkError
-		if !errors.As(err, &link) {
-			return err
-		}
-		path = &fs.PathError{Err: link.Err}
+	if err := fstat(fd, &st); err != nil {
+		return identity{}, false
 	}
-	if _, ok := path.Err.(syscall.Errno); ok || errors.Is(path.Err, fs.ErrClosed) {
-		return path.Err
-	}
-	return unix.EXDEV
+	return identity{mount: uint64(st.Dev), inode: st.Ino}, true
 }

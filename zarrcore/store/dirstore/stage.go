@@ -11,13 +11,13 @@ import (
 
 // staged is a temporary file in the staging folder. It is made with its first byte.
 type staged struct {
-	d    *Driver
-	r    *root
-	s    *staging // nil: there is no file yet
-	key  string
-	name string // in the staging folder; "" once renamed
-	fd   int    // -1 while not open
-	size int64
+	options *Options
+	r       *root
+	s       *staging // nil: there is no file yet
+	key     string
+	name    string // in the staging folder; "" once renamed
+	fd      int    // -1 while not open
+	size    int64
 }
 
 // keepOpen is how many staged objects hold a descriptor. Others open their file again for each
@@ -25,7 +25,7 @@ type staged struct {
 const keepOpen = 512
 
 // Stage lets write write into the staging folder; see store.Store.
-func (d *Driver) Stage(
+func (d *writer) Stage(
 	ctx context.Context, key string, write func(store.Parts) error,
 ) (store.StagedObject, error) {
 	r, err := d.begin(ctx)
@@ -33,7 +33,7 @@ func (d *Driver) Stage(
 		return nil, err
 	}
 	for {
-		o := &staged{d: d, r: r, key: key, fd: -1}
+		o := &staged{options: &d.options, r: r, key: key, fd: -1}
 		if err = write(o); err == nil {
 			err = o.finish()
 		}
@@ -53,7 +53,7 @@ func (o *staged) begin() error {
 	if o.s != nil {
 		return nil
 	}
-	s, err := o.r.staging()
+	s, err := o.r.area.staging()
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (o *staged) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	n := 0
-	if o.size+int64(len(p)) >= directFrom && !o.d.options.NoSync {
+	if o.size+int64(len(p)) >= directFrom && !o.options.NoSync {
 		n = writeDirect(o.fd, p, o.size)
 	}
 	if err := writeFull(o.fd, p[n:], o.size+int64(n)); err != nil {
@@ -152,7 +152,7 @@ func (o *staged) Discard() {
 		o.name = ""
 	}
 	if o.s != nil {
-		o.r.done(o.s)
+		o.r.area.done(o.s)
 		o.s = nil
 	}
 }

@@ -2,15 +2,11 @@ package dirstore
 
 import (
 	"encoding/hex"
-	"errors"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,117 +34,13 @@ type staging struct {
 	fd    int      // of dir
 	owner *os.File // locked
 	next  atomic.Uint64
-	users int          // how many may have something in it; root.mu guards it
+	users int          // how many may have something in it; area.mu guards it
 	open  atomic.Int64 // staged objects that hold a descriptor
 
 	mu    sync.Mutex
 	noted int         // notes that still matter
 	end   int64       // of the notes, in bytes
 	idle  []*lockFile // not in use, not locked
-}
-
-// staging returns the driver's staging folder in r, and makes it where there is none yet. It stays
-// until done.
-func (r *root) staging() (*staging, error) {
-	r = r.whole()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.staged; s != nil {
-		if s.exists() {
-			s.users++
-			return s, nil
-		}
-		s.closeIdle()
-	}
-	for {
-		s, err := r.newStaging(fmt.Sprintf("%s%016x", stagingPrefix, rand.Uint64()))
-		if err == nil {
-			r.staged = s
-			s.users++
-		}
-		if err != errTaken {
-			return s, err
-		}
-	}
-}
-
-// idleFor is how long a staging folder stays that nobody uses: zarr-python warns of a folder in a
-// group that is not a node.
-const idleFor = 500 * time.Millisecond
-
-// done ends a use of a staging folder. Once nobody uses it for a while it is removed.
-func (r *root) done(s *staging) {
-	r = r.whole()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s.users--; s.users > 0 {
-		return
-	}
-	last := s.next.Load()
-	time.AfterFunc(idleFor, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.staged == s && s.users == 0 && s.next.Load() == last {
-			r.remove(s)
-		}
-	})
-}
-
-// remove removes the staging folder and all in it. The caller holds r.mu.
-func (r *root) remove(s *staging) error {
-	r.staged = nil
-	s.closeIdle()
-	err := r.leavingTime(func() error { return bare(r.os.RemoveAll(s.name)) })
-	return errors.Join(err, s.owner.Close(), s.dir.Close())
-}
-
-// leavingTime changes a name in the root that is not of the store, and leaves the root's time as it
-// was: tar takes a folder whose time moves for one that was changed while it was read. Only the
-// owner of the root can do that. Info.Changed and Info.Version move all the same. The caller holds
-// r.mu.
-func (r *root) leavingTime(change func() error) error {
-	var before unix.Stat_t
-	if fstat(r.fd, &before) != nil {
-		return change()
-	}
-	err := change()
-	if err == nil {
-		setModTime(r.dir, time.Unix(before.Mtim.Unix()))
-	}
-	return err
-}
-
-// errTaken says that another program's Clean has met a new staging folder before it was
-// locked.
-var errTaken = errors.New("dirstore: the staging folder is being removed")
-
-func (r *root) newStaging(name string) (*staging, error) {
-	defer r.keep()
-	// Nobody else may look into it: what is to replace an object that only its owner may read has
-	// another mode until it is committed.
-	err := r.leavingTime(func() error { return unix.Mkdirat(r.fd, name, 0o700) })
-	if err != nil {
-		if err == unix.EEXIST {
-			err = errTaken
-		}
-		return nil, err
-	}
-	dir, err := openIn(r.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil {
-		return nil, err
-	}
-	owner, err := openIn(int(dir.Fd()), ownerName, unix.O_RDWR|unix.O_CREAT)
-	if err == unix.ENOENT {
-		err = errTaken
-	}
-	if err == nil {
-		err = own(owner)
-	}
-	if err != nil {
-		dir.Close()
-		return nil, err
-	}
-	return &staging{name: name, dir: dir, fd: int(dir.Fd()), owner: owner}, nil
 }
 
 // own locks the owner of a new staging folder. File systems without locks go without; their
@@ -245,20 +137,6 @@ func (s *staging) forget() {
 	s.mu.Lock()
 	s.noted--
 	s.mu.Unlock()
-}
-
-// endStaging removes the staging folder, if there is one, and all in it.
-func (r *root) endStaging() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.staged; s != nil {
-		if s.users == 0 {
-			return r.remove(s)
-		}
-		s.closeIdle()
-		return bare(r.os.RemoveAll(s.name))
-	}
-	return nil
 }
 
 func (s *staging) closeIdle() {

@@ -15,7 +15,7 @@ var _ store.Stamper = (*Driver)(nil)
 // Stamp sets the modification time of a directory; see store.Stamper. Only the owner of a directory
 // may set any time. Others may set it to now, by the kernel's clock, which has ticks of
 // milliseconds.
-func (d *Driver) Stamp(ctx context.Context, dir string, at time.Time) error {
+func (d *dirs) Stamp(ctx context.Context, dir string, at time.Time) error {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return err
@@ -25,9 +25,8 @@ func (d *Driver) Stamp(ctx context.Context, dir string, at time.Time) error {
 		return err
 	}
 	defer f.Close()
-	whole := r.whole()
-	whole.mu.Lock() // leavingTime would put the root's time back
-	defer whole.mu.Unlock()
+	r.area.mu.Lock() // leavingTime would put the root's time back
+	defer r.area.mu.Unlock()
 	if !at.IsZero() {
 		return setModTime(f, at)
 	}

@@ -1,6 +1,7 @@
 package dirstore
 
 import (
+	"errors"
 	"os"
 	"path"
 	"strings"
@@ -14,8 +15,8 @@ import (
 
 // sweepStrays removes what the lock files of a staging folder are linked to elsewhere in the store.
 // Only if there is such a link it walks the store.
-func (r *root) sweepStrays(folder *os.File) error {
-	strays := map[uint64]int{} // by inode: how many links are elsewhere
+func (l *leftovers) sweepStrays(folder *os.File) error {
+	s := strays{in: l.in, links: map[uint64]int{}}
 	fd := int(folder.Fd())
 	err := eachEntry(folder, func(name string, kind entryKind) error {
 		var st unix.Stat_t
@@ -24,23 +25,28 @@ func (r *root) sweepStrays(folder *os.File) error {
 		}
 		if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
 			kindOf(&st) == unix.S_IFREG && st.Nlink > 1 {
-			strays[st.Ino] = int(st.Nlink) - 1
+			s.links[st.Ino] = int(st.Nlink) - 1
 		}
 		return nil
 	})
-	if err != nil || len(strays) == 0 {
+	if err != nil || len(s.links) == 0 {
 		return err
 	}
-	if err = r.findStrays("", strays); err == errNoMore {
-		err = nil
-	}
-	return err
+	return ignoring(s.sweepIn(""), errNoMore)
 }
 
-// findStrays removes the locks in dir, and below, that are one of strays, until it has found all:
-// errNoMore.
-func (r *root) findStrays(dir string, strays map[uint64]int) error {
-	f, err := r.openDir(dir)
+// strays are the locks of a dead program that are somewhere in the store.
+type strays struct {
+	in    *root
+	links map[uint64]int // by inode: how many links are left
+}
+
+// errNoMore says that all strays are found.
+var errNoMore = errors.New("dirstore: nothing more to find")
+
+// sweepIn removes the strays in dir, and below, until none is left: errNoMore.
+func (s *strays) sweepIn(dir string) error {
+	f, err := s.in.openDir(dir)
 	if err != nil {
 		return ignoring(err, os.ErrNotExist)
 	}
@@ -51,36 +57,36 @@ func (r *root) findStrays(dir string, strays map[uint64]int) error {
 		case kind == isDirectory && (dir != "" || !isStaging(name)):
 			below = append(below, name)
 		case kind == isFile && strings.HasSuffix(name, lockSuffix):
-			return r.sweepStray(path.Join(dir, name), strays)
+			return s.sweep(path.Join(dir, name))
 		}
 		return nil
 	})
 	for _, name := range below {
 		if err == nil {
-			err = r.findStrays(path.Join(dir, name), strays)
+			err = s.sweepIn(path.Join(dir, name))
 		}
 	}
 	return err
 }
 
-// sweepStray removes the lock at key if it is one of strays.
-func (r *root) sweepStray(key string, strays map[uint64]int) error {
-	p, err := r.place(key)
+// sweep removes the lock at key if it is a stray.
+func (s *strays) sweep(key string) error {
+	p, err := s.in.place(key)
 	if err != nil {
 		return ignoring(err, os.ErrNotExist)
 	}
 	defer p.close()
 	st, err := p.lstat()
-	if err != nil || strays[st.Ino] == 0 {
+	if err != nil || s.links[st.Ino] == 0 {
 		return ignoring(err, os.ErrNotExist)
 	}
 	if err := p.sweepLock(); err != nil {
 		return err
 	}
-	if strays[st.Ino]--; strays[st.Ino] == 0 {
-		delete(strays, st.Ino)
+	if s.links[st.Ino]--; s.links[st.Ino] == 0 {
+		delete(s.links, st.Ino)
 	}
-	if len(strays) == 0 {
+	if len(s.links) == 0 {
 		return errNoMore
 	}
 	return nil

@@ -14,7 +14,7 @@ var _ store.Surveyor = (*Driver)(nil)
 // Survey describes the children of dir; see store.Surveyor. It is one fstatat of each name in the
 // open directory, which follows no link: links are resolved beneath the root like any other path.
 // A directory that cannot be looked at is described by its name.
-func (d *Driver) Survey(
+func (d *reader) Survey(
 	ctx context.Context, dir string, yield func(store.Entry, store.Info) error,
 ) error {
 	return d.each(ctx, dir, func(r *root, fd int, name string, kind entryKind) error {

@@ -13,7 +13,7 @@ var _ store.Locker = (*Driver)(nil)
 // Lock takes the lock by which zarr-python 2's ProcessSynchronizer excludes other writers of one
 // chunk or document: a POSIX lock on the file of the key's name below Options.SyncDir. The file
 // stays. Without that option it does nothing.
-func (d *Driver) Lock(ctx context.Context, key string) (unlock func(), err error) {
+func (d *writer) Lock(ctx context.Context, key string) (unlock func(), err error) {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func (d *Driver) Lock(ctx context.Context, key string) (unlock func(), err error
 	if d.locks == nil {
 		return func() {}, nil
 	}
-	p, err := d.locks.makePlace(r.full(key), false)
+	p, err := (&maker{r: d.locks}).place(r.full(key))
 	if err != nil {
 		return nil, err
 	}

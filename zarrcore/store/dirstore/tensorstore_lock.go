@@ -91,7 +91,9 @@ func (s *staging) lockFile() (*lockFile, error) {
 		switch err = tryLock(f.fd); err {
 		case nil:
 			return f, nil
-		case errLocked: // somebody who has waited for its former use looks at it just now: it is theirs, then nobody's
+		case errLocked:
+			// somebody who has waited for its former use looks at it just now: it is theirs, then
+			// nobody's
 			unix.Unlinkat(s.fd, f.name, 0)
 			unix.Close(f.fd)
 		case errNoLocks:

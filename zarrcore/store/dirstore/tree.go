@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RemoveAll removes dir and all below it; see store.Store. It is renamed into the staging folder
+// RemoveAll removes dir and all below it; see store.Dirs. It is renamed into the staging folder
 // first, so that it vanishes at once. A link is removed, not what it leads to.
-func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
+func (d *dirs) RemoveAll(ctx context.Context, dir string) error {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return err
@@ -28,19 +28,20 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 	case unix.S_IFLNK:
 		return p.unlink(0)
 	case unix.S_IFDIR:
-		if forget := r.unfinishedAt(dir); forget != nil {
+		if forget := r.unfinished.at(r.full(dir)); forget != nil {
 			defer forget()
 		}
-		return r.removeTree(p)
+		return p.removeTree()
 	}
 	return fs.ErrNotExist
 }
 
-func (r *root) removeTree(p place) error {
-	defer r.whole().durable.forget(r.full(p.key))
-	thrown, err := r.throw(p)
+// removeTree removes the directory at the place.
+func (p place) removeTree() error {
+	defer p.r.durable.forget(p.r.full(p.key))
+	thrown, err := p.throw()
 	if !thrown && staysInPlace(err) {
-		return r.removeInPlace(p)
+		return p.removeInPlace()
 	}
 	return err
 }
@@ -52,35 +53,35 @@ func staysInPlace(err error) bool {
 	return err == unix.EXDEV || err == unix.EBUSY || isFull(err)
 }
 
-// throw renames a directory into the staging folder, where nobody sees it any more, and removes it
-// there. It reports whether it was renamed. A mount point in it stays in the folder.
-func (r *root) throw(p place) (thrown bool, err error) {
-	s, err := r.staging()
+// throw renames the directory at the place into the staging folder, where nobody sees it any more,
+// and removes it there. It reports whether it was renamed. A mount point in it stays in the folder.
+func (p place) throw() (thrown bool, err error) {
+	s, err := p.r.area.staging()
 	if err != nil {
 		return false, err
 	}
-	defer r.done(s)
+	defer p.r.area.done(s)
 	name := s.newName()
 	if err := unix.Renameat(p.dir, p.name, s.fd, name); err != nil {
 		return false, err
 	}
-	return true, ignoring(bare(r.whole().os.RemoveAll(s.name+"/"+name)), unix.EBUSY)
+	return true, ignoring(p.r.area.discard(s, name), unix.EBUSY)
 }
 
 // removeInPlace removes a tree that cannot be moved: its documents first, without which it is not
 // an array or group any more.
-func (r *root) removeInPlace(p place) error {
-	if err := r.removeDocuments(p); err != nil {
+func (p place) removeInPlace() error {
+	if err := p.removeDocuments(); err != nil {
 		return err
 	}
-	return bare(r.os.RemoveAll(p.key))
+	return bare(p.r.os.RemoveAll(p.key))
 }
 
 // removeDocuments removes the documents of an array or group. After an error all of them are there.
-func (r *root) removeDocuments(p place) error {
+func (p place) removeDocuments() error {
 	removed := false
 	for _, document := range []string{"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"} {
-		err := bare(r.os.Remove(p.key + "/" + document))
+		err := bare(p.r.os.Remove(p.key + "/" + document))
 		if err != nil && err != unix.ENOENT && !removed {
 			return err
 		}
@@ -89,8 +90,8 @@ func (r *root) removeDocuments(p place) error {
 	return nil
 }
 
-// Rename gives an object or directory another key; see store.Store.
-func (d *Driver) Rename(ctx context.Context, from, to string) error {
+// Rename gives an object or directory another key; see store.Dirs.
+func (d *dirs) Rename(ctx context.Context, from, to string) error {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 	if _, err := src.lstat(); err != nil {
 		return err
 	}
-	if err := r.mayBecome(from, to); err != nil {
+	if err := src.mayBecome(to); err != nil {
 		return err
 	}
 	dst, err := r.place(to)
@@ -111,11 +112,11 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 		return err
 	}
 	defer dst.close()
-	defer r.whole().durable.forget(r.full(from))
+	defer r.durable.forget(r.full(from))
 	if err := d.finish(r, from); err != nil {
 		return err
 	}
-	arrived, err := r.carry(from, to)
+	arrived, err := r.unfinished.carry(r.full(from), r.full(to))
 	if err != nil {
 		return err
 	}
@@ -124,19 +125,19 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 	return err
 }
 
-// mayBecome refuses what rename(2) would, and tells it apart from other errors.
-func (r *root) mayBecome(from, to string) error {
-	p, err := r.straightPlace(to)
+// mayBecome refuses what rename(2) to a key would, and tells it apart from other errors.
+func (p place) mayBecome(to string) error {
+	dst, err := p.r.straightPlace(to)
 	if err == nil {
-		defer p.close()
-		_, err = p.lstat()
+		defer dst.close()
+		_, err = dst.lstat()
 	}
 	switch {
 	case err == nil:
 		return fs.ErrExist
 	case err != fs.ErrNotExist: // through a link, too
 		return err
-	case strings.HasPrefix(to, from+"/"):
+	case strings.HasPrefix(to, p.key+"/"):
 		return fs.ErrInvalid
 	}
 	return nil

@@ -7,10 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path"
-	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -23,80 +21,88 @@ import (
 
 var _ store.Noter = (*Driver)(nil)
 
-// NoteUnfinished notes that a directory may be unfinished; see store.Store.
-func (d *Driver) NoteUnfinished(
+// NoteUnfinished notes that a directory may be unfinished; see store.Unfinished.
+func (d *cleaner) NoteUnfinished(
 	ctx context.Context, dir string,
 ) (mark []byte, forget func(), err error) {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := r.staging()
-	if err != nil {
-		return nil, nil, err
-	}
-	id := fmt.Sprintf("%016x", rand.Uint64())
-	forgetTree, err := s.noteTree(r.full(dir) + "/" + unfinishedPrefix + id)
-	if err != nil {
-		r.done(s)
-		return nil, nil, err
-	}
-	u := &unfinished{id: id, forgetTree: forgetTree, done: func() { r.done(s) }, s: s}
-	whole := r.whole()
-	whole.mu.Lock()
-	defer whole.mu.Unlock()
-	if whole.unfinished == nil {
-		whole.unfinished = map[string]*unfinished{}
-	}
-	whole.unfinished[r.full(dir)] = u
-	return []byte(id), func() { whole.forgetUnfinished(u) }, nil
+	return r.unfinished.note(r.full(dir))
+}
+
+// unfinishedDirs are the directories of a store that are noted as unfinished, because this program
+// makes them.
+type unfinishedDirs struct {
+	area *area
+	mu   sync.Mutex
+	dirs map[string]*unfinished // by their full paths
 }
 
 // unfinished is a directory that is noted as unfinished.
 type unfinished struct {
 	id         string // its mark
 	s          *staging
-	forgetTree func() // erases the note; guarded by root.mu
-	done       func() // ends the use of s
+	forgetTree func() // erases the note; guarded by unfinishedDirs.mu
 }
 
-// forgetUnfinished forgets that a directory is unfinished, wherever it is now.
-func (r *root) forgetUnfinished(u *unfinished) {
-	r.mu.Lock()
+// note notes the directory that is to be made at a path.
+func (n *unfinishedDirs) note(path string) (mark []byte, forget func(), err error) {
+	s, err := n.area.staging()
+	if err != nil {
+		return nil, nil, err
+	}
+	id := fmt.Sprintf("%016x", rand.Uint64())
+	forgetTree, err := s.noteTree(path + "/" + unfinishedPrefix + id)
+	if err != nil {
+		n.area.done(s)
+		return nil, nil, err
+	}
+	u := &unfinished{id: id, forgetTree: forgetTree, s: s}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.dirs == nil {
+		n.dirs = map[string]*unfinished{}
+	}
+	n.dirs[path] = u
+	return []byte(id), func() { n.forget(u) }, nil
+}
+
+// forget forgets that a directory is unfinished, wherever it is now.
+func (n *unfinishedDirs) forget(u *unfinished) {
+	n.mu.Lock()
 	known := false
-	maps.DeleteFunc(r.unfinished, func(_ string, other *unfinished) bool {
+	maps.DeleteFunc(n.dirs, func(_ string, other *unfinished) bool {
 		known = known || other == u
 		return other == u
 	})
-	r.mu.Unlock()
+	n.mu.Unlock()
 	if known {
 		u.forgetTree()
-		u.done()
+		n.area.done(u.s)
 	}
 }
 
-// unfinishedAt returns what forgets the directory at key, or nil if it is not noted as unfinished.
-func (r *root) unfinishedAt(key string) (forget func()) {
-	whole := r.whole()
-	whole.mu.Lock()
-	defer whole.mu.Unlock()
-	u := whole.unfinished[r.full(key)]
+// at returns what forgets the directory at a path, or nil if it is not noted.
+func (n *unfinishedDirs) at(path string) (forget func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	u := n.dirs[path]
 	if u == nil {
 		return nil
 	}
-	return func() { whole.forgetUnfinished(u) }
+	return func() { n.forget(u) }
 }
 
-// carry notes the unfinished directories below from at their places below to as well, where a
-// rename is about to take them. The caller calls arrived with the error of the rename: then one of
-// the two notes of each is erased. After a kill in between Clean finds it by either.
-func (r *root) carry(from, to string) (arrived func(error), err error) {
-	whole := r.whole()
-	from, to = r.full(from), r.full(to)
-	whole.mu.Lock()
-	defer whole.mu.Unlock()
+// carry notes the directories below from at their places below to as well, where a rename is about
+// to take them. The caller calls arrived with the error of the rename: then one of the two notes of
+// each is erased. After a kill in between Clean finds it by either.
+func (n *unfinishedDirs) carry(from, to string) (arrived func(error), err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	notes := map[string]func(){} // erase them, by the old paths
-	for path, u := range whole.unfinished {
+	for path, u := range n.dirs {
 		below, ok := strings.CutPrefix(path, from+"/")
 		if !ok {
 			continue
@@ -109,18 +115,18 @@ func (r *root) carry(from, to string) (arrived func(error), err error) {
 		notes[path] = erase
 	}
 	return func(failed error) {
-		whole.mu.Lock()
-		defer whole.mu.Unlock()
+		n.mu.Lock()
+		defer n.mu.Unlock()
 		for path, erase := range notes {
-			u := whole.unfinished[path]
+			u := n.dirs[path]
 			if failed != nil || u == nil {
 				erase()
 				continue
 			}
 			u.forgetTree()
 			u.forgetTree = erase
-			delete(whole.unfinished, path)
-			whole.unfinished[to+strings.TrimPrefix(path, from)] = u
+			delete(n.dirs, path)
+			n.dirs[to+strings.TrimPrefix(path, from)] = u
 		}
 	}, nil
 }
@@ -132,8 +138,8 @@ func eraseAll(notes map[string]func()) {
 }
 
 // finish takes the mark from the directory at key, if it is noted as unfinished, and forgets it.
-func (d *Driver) finish(r *root, key string) error {
-	forget := r.unfinishedAt(key)
+func (d *dirs) finish(r *root, key string) error {
+	forget := r.unfinished.at(r.full(key))
 	if forget == nil {
 		return nil
 	}
@@ -159,38 +165,9 @@ const (
 	unfinishedPrefix = store.UnfinishedMark + "-"
 )
 
-// sweepTree removes the directory of a name that was noted, if it is the one that was meant.
-// Another one of that path stays. It goes into the folder, which is being removed, if it can be
-// moved.
-func (r *root) sweepTree(noted string, folder *os.File) error {
-	key, name := path.Split(noted)
-	born, isReplaced := strings.CutPrefix(name, replacedPrefix)
-	mark, isUnfinished := strings.CutPrefix(name, unfinishedPrefix)
-	if !isReplaced && !isUnfinished {
-		return nil
-	}
-	p, birth, err := r.directory(path.Clean(key))
-	if err != nil {
-		return ignoring(err, fs.ErrNotExist, store.ErrThroughLink)
-	}
-	defer p.close()
-	if isReplaced && (born == "" || born != birth) {
-		return nil
-	}
-	if isUnfinished && (mark == "" || mark != r.mark(p)) {
-		return nil
-	}
-	name = fmt.Sprintf("swept-%x", rand.Uint64())
-	err = unix.Renameat(p.dir, p.name, int(folder.Fd()), name)
-	if staysInPlace(err) {
-		return r.removeInPlace(p)
-	}
-	return err
-}
-
-// Abandoned reports whether a directory has a mark that no program notes; see store.Store. The one
-// that made it is dead, and another program has moved it since, so that Clean did not find it.
-func (d *Driver) Abandoned(ctx context.Context, dir string) bool {
+// Abandoned reports whether a directory has a mark that no program notes; see store.Unfinished. The
+// one that made it is dead, and another program has moved it since, so that Clean did not find it.
+func (d *cleaner) Abandoned(ctx context.Context, dir string) bool {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return false
@@ -199,44 +176,18 @@ func (d *Driver) Abandoned(ctx context.Context, dir string) bool {
 	if err != nil {
 		return false
 	}
-	mark := r.mark(p)
+	mark := p.mark()
 	p.close()
-	return mark != "" && r.whole().notesNone(unfinishedPrefix+mark)
-}
-
-// notesNone reports whether no staging folder notes a directory by this name. One that cannot be
-// read may.
-func (r *root) notesNone(name string) bool {
-	dir, err := r.openDir("")
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	err = eachEntry(dir, func(folder string, _ entryKind) error {
-		if !isStaging(folder) {
-			return nil
-		}
-		owner, err := openIn(int(dir.Fd()), folder+"/"+ownerName, unix.O_RDONLY)
-		if err != nil {
-			return ignoring(err, unix.ENOENT)
-		}
-		defer owner.Close()
-		isIt := func(note string) bool { return path.Base(note) == name }
-		if slices.ContainsFunc(notes(owner), isIt) {
-			return fs.ErrExist
-		}
-		return nil
-	})
-	return err == nil
+	return mark != "" && r.leftovers.notesNone(unfinishedPrefix+mark)
 }
 
 // markMost is more than a mark has, in bytes.
 const markMost = 64
 
-// mark returns the mark of the directory at p, to which no link leads. It is "" if the
+// mark returns the mark of the directory at the place, to which no link leads. It is "" if the
 // directory has no mark.
-func (r *root) mark(p place) string {
-	m, err := r.straightPlace(p.key + "/" + store.UnfinishedMark)
+func (p place) mark() string {
+	m, err := p.r.straightPlace(p.key + "/" + store.UnfinishedMark)
 	if err != nil {
 		return ""
 	}

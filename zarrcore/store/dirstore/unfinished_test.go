@@ -30,7 +30,7 @@ func TestCleanUnfinished(t *testing.T) {
 	b := birthOf(t, r, "replaced")
 	for _, note := range []string{"replaced/" + replacedPrefix + b, "other/" + replacedPrefix + b,
 		"birthless/" + replacedPrefix, "empty/" + unfinishedPrefix} {
-		if _, err := r.staged.noteTree(note); err != nil {
+		if _, err := r.area.staged.noteTree(note); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,8 +102,8 @@ func TestCleanMoved(t *testing.T) {
 					t.Error(err)
 				}
 				wantNames(t, filepath.Join(dir, "h"), "x")
-				if r := d.root.Load(); r != nil && len(r.unfinished) > 0 && !killed {
-					t.Errorf("still noted: %v", r.unfinished)
+				if r := d.root.Load(); r != nil && len(r.unfinished.dirs) > 0 && !killed {
+					t.Errorf("still noted: %v", r.unfinished.dirs)
 				}
 			})
 		}
