@@ -256,7 +256,7 @@ func (v *variable) missing(value pyjson.Value) (hdf5.Attribute, error) {
 			errors.ErrUnsupported,
 		)
 	}
-	fill, err := v.meta.Type.FillV3(value)
+	fill, err := dtype.FillV3.Element(v.meta.Type, value)
 	if a.Data = fill; err == nil && v.form != nil {
 		a.Data = make([]byte, v.form.Out)
 		v.form.Convert(a.Data, fill)

@@ -88,9 +88,10 @@ func missingOf(m *meta.Array) (missing [][]byte) {
 		missing = append(missing, m.Fill)
 	}
 	for _, v := range append(scalarsOf(fill), scalarsOf(m.Attributes.Get("missing_value"))...) {
-		element, err := m.Type.FillV3(v)
+		element, err := dtype.FillV3.Element(m.Type, v)
 		if x, ok := v.Float64(); err != nil && ok && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
-			element, err = m.Type.FillV3(pyjson.IntOf(int64(x))) // -9999.0 of integers
+			// -9999.0 of integers
+			element, err = dtype.FillV3.Element(m.Type, pyjson.IntOf(int64(x)))
 		}
 		if err == nil { // otherwise no element can be equal to it
 			missing = append(missing, element)

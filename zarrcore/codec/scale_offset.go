@@ -86,7 +86,7 @@ func numberElement(v pyjson.Value, t dtype.Type) ([]byte, error) {
 	if v.Kind() != pyjson.Number && v.Kind() != pyjson.String {
 		return nil, fmt.Errorf("expected a number of type %s, found %s", t.NumPy(), shorten(v.Raw()))
 	}
-	return t.FillV3(v)
+	return dtype.FillV3.Element(t, v)
 }
 
 // whole reads one whole number, widened to 64 bits.

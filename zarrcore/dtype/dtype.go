@@ -40,20 +40,6 @@ var kindNames = [...]string{"invalid", "bool", "int", "uint", "float", "complex"
 // String returns the kind's name, for messages.
 func (k Kind) String() string { return kindNames[k] }
 
-// Order is the byte order of a type's elements.
-type Order uint8
-
-// The byte orders, with their signs in NumPy's typestrs.
-const (
-	// '|': no unit of more than one byte, or a Struct, whose fields have orders
-	NoOrder Order = iota
-	Little        // '<'
-	Big           // '>'
-)
-
-// String returns the order's sign in a typestr.
-func (o Order) String() string { return "|<>"[o : o+1] }
-
 // Type is a data type. Of the members from Unit on, each belongs to some kinds only.
 type Type struct {
 	Kind   Kind

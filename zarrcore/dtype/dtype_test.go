@@ -54,10 +54,7 @@ func parseType(v pyjson.Value, format int) (Type, error) {
 
 // fill reads a fill value of format 2 or 3.
 func (t Type) fill(v pyjson.Value, format int) ([]byte, error) {
-	if format == 2 {
-		return t.FillV2(v)
-	}
-	return t.FillV3(v)
+	return FillFormat(format).Element(t, v)
 }
 
 func TestGolden(t *testing.T) {
@@ -287,8 +284,10 @@ func TestParseDescr(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"", "1", "()", "[]", "'<f3'", "('<f4', (2,))", "[('a',)]", "[(1, '<f4')]", "[(('title', 'a'), '<f4')]",
-		"[('a', '<f4', 2)]", "[('a', '<f4', (-1,))]", "[('a', '|O')]", "['<f4']", "[('a', '<f4'), ('a', '<f4')]"} {
+	for _, bad := range []string{"", "1", "()", "[]", "'<f3'", "('<f4', (2,))", "[('a',)]",
+		"[(1, '<f4')]", "[(('title', 'a'), '<f4')]",
+		"[('a', '<f4', 2)]", "[('a', '<f4', (-1,))]", "[('a', '|O')]", "['<f4']",
+		"[('a', '<f4'), ('a', '<f4')]"} {
 		if typ, err := ParseDescr(bad); err == nil {
 			t.Errorf("%s: taken as %+v", bad, typ)
 		}
@@ -329,7 +328,8 @@ func checkType(t *testing.T, typ Type, value pyjson.Value, format int) {
 	}
 	big := typ.WithOrder(Big)
 	for _, typ := range []Type{typ, big} {
-		if fill, err := typ.fill(value, format); err == nil && typ.Kind != Object && int64(len(fill)) != typ.Size {
+		if fill, err := typ.fill(value, format); err == nil && typ.Kind != Object &&
+			int64(len(fill)) != typ.Size {
 			t.Fatalf("%s: fill value of %d bytes, want %d", typ.NumPy(), len(fill), typ.Size)
 		}
 	}
@@ -342,7 +342,8 @@ func checkType(t *testing.T, typ Type, value pyjson.Value, format int) {
 		spelled = string(text)
 	}
 	again, err := ParseV2(parseJSON(t, spelled))
-	if err != nil || again.Size != typ.Size || again.NumPy() != typ.NumPy() || again.Descr() != typ.Descr() {
+	if err != nil || again.Size != typ.Size || again.NumPy() != typ.NumPy() ||
+		again.Descr() != typ.Descr() {
 		t.Fatalf("%s reads back as %s, %v", spelled, again.NumPy(), err)
 	}
 }

@@ -2,7 +2,6 @@ package dtype
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,21 +10,26 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// FillV2 returns the element that a fill_value of format 1 or 2 stands for, in t's byte order.
-//
-// An absent value, null, 0 and "" are the zero element of every type. As zarr-python 2 does, it
-// also reads numbers as strings or booleans, and byte strings that are not base64. Strings and raw
-// bytes of another length are cut or padded. Of an Object it is the fill_value's own JSON, on one
-// line: what that means is up to its codec.
-func (t Type) FillV2(v pyjson.Value) ([]byte, error) {
-	return filler{lenient: true}.fill(t, v)
-}
+// FillFormat is how documents of a format write fill values.
+type FillFormat uint8
 
-// FillV3 returns the element that a fill_value of format 3 stands for, in t's byte order. An
-// absent value and null are the zero element, though the format does not allow them. Of an Object
-// it is the string's UTF-8, or the bytes.
-func (t Type) FillV3(v pyjson.Value) ([]byte, error) {
-	return filler{}.fill(t, v)
+// The formats. That of format 1 is FillV2.
+const (
+	FillV2 FillFormat = 2
+	FillV3 FillFormat = 3
+)
+
+// Element returns the element of type t that a fill_value stands for, in t's byte order.
+//
+// In FillV2 an absent value, null, 0 and "" are the zero element of every type. As zarr-python 2
+// does, it also reads numbers as strings or booleans, and byte strings that are not base64. Strings
+// and raw bytes of another length are cut or padded. Of an Object it is the fill_value's own JSON,
+// on one line: what that means is up to its codec.
+//
+// In FillV3 an absent value and null are the zero element, though the format does not allow them.
+// Of an Object it is the string's UTF-8, or the bytes.
+func (f FillFormat) Element(t Type, v pyjson.Value) ([]byte, error) {
+	return filler{lenient: f == FillV2}.fill(t, v)
 }
 
 // filler turns fill values into bytes by the rules of a format.
@@ -100,28 +104,12 @@ func (t Type) isText() bool {
 	return t.Kind == Bytes || t.Kind == Unicode || t.Kind == Raw || t.Kind == Object
 }
 
-// order returns how numbers of the type are put into bytes.
-func (t Type) order() binary.AppendByteOrder {
-	if t.Order == Big {
-		return binary.BigEndian
-	}
-	return binary.LittleEndian
-}
-
-// put returns the low size bytes of code in t's order.
-func (t Type) put(code uint64, size int64) []byte {
-	if t.Order == Big {
-		return t.order().AppendUint64(nil, code)[8-size:]
-	}
-	return t.order().AppendUint64(nil, code)[:size]
-}
-
 func (fl filler) boolean(t Type, v pyjson.Value) ([]byte, error) {
 	if b, ok := v.Bool(); ok {
-		return t.put(oneIf(b), 1), nil
+		return t.Order.put(oneIf(b), 1), nil
 	}
 	if n, ok := v.Int64(); ok && (n == 0 || n == 1) {
-		return t.put(uint64(n), 1), nil
+		return t.Order.put(uint64(n), 1), nil
 	}
 	return nil, mismatch(t, "true or false", v)
 }
@@ -186,14 +174,14 @@ func (fl filler) unicode(t Type, v pyjson.Value) ([]byte, error) {
 		if int64(len(out)) >= t.Size {
 			break
 		}
-		out = t.order().AppendUint32(out, uint32(r))
+		out = t.Order.appender().AppendUint32(out, uint32(r))
 	}
 	return fit(out, t.Size), nil
 }
 
 func (fl filler) time(t Type, v pyjson.Value) ([]byte, error) {
 	if v.Kind() == pyjson.String && v.Text() == "NaT" {
-		return t.put(1<<63, 8), nil
+		return t.Order.put(1<<63, 8), nil
 	}
 	number := t
 	number.Kind = Int

@@ -28,12 +28,12 @@ func (fl filler) integer(t Type, v pyjson.Value, bits int) ([]byte, error) {
 	}
 	if t.isUnsigned() {
 		if isUnsigned && unsigned <= math.MaxUint64>>(64-bits) {
-			return t.put(unsigned, t.Size), nil
+			return t.Order.put(unsigned, t.Size), nil
 		}
 		return nil, mismatch(t, fmt.Sprintf("an integer from 0 to 2^%d-1", bits), v)
 	}
 	if isSigned && signed>>(bits-1) == signed>>63 {
-		return t.put(uint64(signed), t.Size), nil
+		return t.Order.put(uint64(signed), t.Size), nil
 	}
 	return nil, mismatch(t, fmt.Sprintf("an integer from -2^%d to 2^%d-1", bits-1, bits-1), v)
 }
@@ -57,7 +57,7 @@ func (fl filler) float(t Type, v pyjson.Value) ([]byte, error) {
 	case t.Size == 16:
 		return extended(number.float(), t.Order), nil
 	}
-	return t.put(number.float(), 8), nil
+	return t.Order.put(number.float(), 8), nil
 }
 
 // extension reads a number of a type that NumPy has not.
@@ -108,7 +108,7 @@ func (fl filler) small(t Type, format floatFormat, v pyjson.Value) ([]byte, erro
 	if number.isNaN && !format.hasNaN || number.isInf && !format.hasInf {
 		return nil, mismatch(t, "a finite number", v)
 	}
-	return t.put(format.code(number), format.size()), nil
+	return t.Order.put(format.code(number), format.size()), nil
 }
 
 // number is what a fill value says: a bit pattern, or NaN, or else a value.

@@ -1,7 +1,6 @@
 package dtype
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -25,7 +24,7 @@ func (t Type) Floats() (func(dst []float64, stored []byte) []float64, error) {
 
 // float returns what makes a number of one element; nil: the type has no such numbers.
 func (t Type) float() func(b []byte) float64 {
-	bits := t.bits()
+	bits := t.Order.bits(t.Size)
 	switch {
 	case bits == nil:
 		return nil
@@ -40,25 +39,6 @@ func (t Type) float() func(b []byte) float64 {
 		return func(b []byte) float64 { return float64(math.Float32frombits(uint32(bits(b)))) }
 	case t.Kind == Float && t.Size == 2:
 		return func(b []byte) float64 { return half(uint16(bits(b))) }
-	}
-	return nil
-}
-
-// bits returns what reads one element as an unsigned number; nil: it has another size.
-func (t Type) bits() func(b []byte) uint64 {
-	var order binary.ByteOrder = binary.LittleEndian
-	if t.Order == Big {
-		order = binary.BigEndian
-	}
-	switch t.Size {
-	case 1:
-		return func(b []byte) uint64 { return uint64(b[0]) }
-	case 2:
-		return func(b []byte) uint64 { return uint64(order.Uint16(b)) }
-	case 4:
-		return func(b []byte) uint64 { return uint64(order.Uint32(b)) }
-	case 8:
-		return order.Uint64
 	}
 	return nil
 }

@@ -12,51 +12,38 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// SpellFillV2 returns the fill_value of format 2 that stands for an element, as zarr-python 3
-// writes it. A NaN with a sign or a payload is an error: format 2 has none.
-func (t Type) SpellFillV2(element []byte) (pyjson.Value, error) {
-	return t.spellFill(2, element, Type.FillV2)
-}
-
-// SpellFillV3 returns the fill_value of format 3 that stands for an element, as zarr-python 3
-// writes it. A NaN that is not the plain one is its bit pattern, as is every float of a byte, which
-// zarr-python lacks. A Struct is an object of its fields.
-func (t Type) SpellFillV3(element []byte) (pyjson.Value, error) {
-	return t.spellFill(3, element, Type.FillV3)
-}
-
-// spellFill spells a fill value, and holds that it reads as the same bytes.
-func (t Type) spellFill(
-	format int, element []byte, read func(Type, pyjson.Value) ([]byte, error),
-) (pyjson.Value, error) {
+// Spell returns the fill_value that stands for an element of type t, as zarr-python 3 writes it. A
+// NaN with a sign or a payload is an error in format 2, which has none. In format 3 a NaN that is
+// not the plain one is its bit pattern, as is every float of a byte, which zarr-python lacks. A
+// Struct is an object of its fields there. What is spelled reads as the same bytes.
+func (f FillFormat) Spell(t Type, element []byte) (pyjson.Value, error) {
 	if int64(len(element)) != t.Size && t.Kind != Object {
 		return pyjson.Value{}, fmt.Errorf("dtype: fill value of %s: expected %d bytes, found %d",
 			t.NumPy(), t.Size, len(element))
 	}
 	if t.Kind == Invalid {
-		return pyjson.Value{}, unspelled(format, "invalid type")
+		return pyjson.Value{}, unspelled(int(f), "invalid type")
 	}
-	v := speller{format}.element(t, element)
-	if back, err := read(t, v); err != nil || !bytes.Equal(back, element) {
-		return pyjson.Value{},
-			unspelled(format,
-				fmt.Sprintf("fill value %x of type %s", element[:min(len(element), 16)], t.NumPy()))
+	v := speller{f}.element(t, element)
+	if back, err := f.Element(t, v); err != nil || !bytes.Equal(back, element) {
+		return pyjson.Value{}, unspelled(int(f), fmt.Sprintf("fill value %x of type %s",
+			element[:min(len(element), 16)], t.NumPy()))
 	}
 	return v, nil
 }
 
 // speller turns bytes into fill values by the rules of a format. What has no spelling becomes some
 // value that reads as others.
-type speller struct{ format int }
+type speller struct{ format FillFormat }
 
 func (s speller) element(t Type, data []byte) pyjson.Value {
 	switch t.Kind {
 	case Bool:
 		return pyjson.BoolOf(data[0] != 0)
 	case Int, Datetime, Timedelta:
-		return pyjson.IntOf(t.signed(data))
+		return pyjson.IntOf(t.Order.signed(data))
 	case Uint:
-		return pyjson.UintOf(t.unsigned(data))
+		return pyjson.UintOf(t.Order.unsigned(data))
 	case Float:
 		return s.float(t, data)
 	case Complex:
@@ -64,9 +51,9 @@ func (s speller) element(t Type, data []byte) pyjson.Value {
 	case Bytes:
 		return base64Of(bytes.TrimRight(data, "\x00"))
 	case Unicode:
-		return pyjson.StringOf(t.text(data))
+		return pyjson.StringOf(t.Order.text(data))
 	case Object:
-		if s.format == 2 {
+		if s.format == FillV2 {
 			v, _ := pyjson.Parse(data) // other text reads as something else
 			return v
 		}
@@ -74,7 +61,7 @@ func (s speller) element(t Type, data []byte) pyjson.Value {
 			return pyjson.StringOf(string(data))
 		}
 	case Struct:
-		if s.format == 3 {
+		if s.format == FillV3 {
 			return s.members(t, data)
 		}
 	case Extension:
@@ -85,32 +72,6 @@ func (s speller) element(t Type, data []byte) pyjson.Value {
 
 func base64Of(data []byte) pyjson.Value {
 	return pyjson.StringOf(base64.StdEncoding.EncodeToString(data))
-}
-
-// unsigned reads up to 8 bytes in t's order.
-func (t Type) unsigned(data []byte) uint64 {
-	var wide [8]byte
-	if t.Order == Big {
-		copy(wide[8-len(data):], data)
-		return binary.BigEndian.Uint64(wide[:])
-	}
-	copy(wide[:], data)
-	return binary.LittleEndian.Uint64(wide[:])
-}
-
-// signed reads up to 8 bytes in t's order as two's complement.
-func (t Type) signed(data []byte) int64 {
-	unused := 64 - 8*len(data)
-	return int64(t.unsigned(data)) << unused >> unused
-}
-
-// text reads UTF-32 up to the NULs that pad it.
-func (t Type) text(data []byte) string {
-	var runes []rune
-	for code := range slices.Chunk(data, 4) {
-		runes = append(runes, rune(t.unsigned(code)))
-	}
-	return strings.TrimRight(string(runes), "\x00")
 }
 
 func (s speller) members(t Type, data []byte) pyjson.Value {
@@ -130,8 +91,8 @@ func (s speller) pair(part Type, data []byte) pyjson.Value {
 func (s speller) float(t Type, data []byte) pyjson.Value {
 	switch t.Size {
 	case 8:
-		return s.number(math.Float64frombits(t.unsigned(data)), t.unsigned(data), 8,
-			t.unsigned(data) == quietNaN)
+		return s.number(math.Float64frombits(t.Order.unsigned(data)), t.Order.unsigned(data), 8,
+			t.Order.unsigned(data) == quietNaN)
 	case 16:
 		return s.number(x87Value(data, t.Order), 0, 16, true)
 	}
@@ -141,9 +102,9 @@ func (s speller) float(t Type, data []byte) pyjson.Value {
 func (s speller) extension(t Type, data []byte) pyjson.Value {
 	if _, ok := smallInts[t.Name]; ok {
 		if t.isUnsigned() {
-			return pyjson.UintOf(t.unsigned(data))
+			return pyjson.UintOf(t.Order.unsigned(data))
 		}
-		return pyjson.IntOf(t.signed(data))
+		return pyjson.IntOf(t.Order.signed(data))
 	}
 	if component, ok := strings.CutPrefix(t.Name, complexPrefix); ok {
 		return s.pair(Type{Kind: Extension, Name: component, Size: t.Size / 2, Order: t.Order},
@@ -155,8 +116,8 @@ func (s speller) extension(t Type, data []byte) pyjson.Value {
 // small spells a number of a small format. Format 3 has one of a byte as its bit pattern, which
 // every reader of such types takes. zarrs takes numbers only if it was built to.
 func (s speller) small(t Type, format floatFormat, data []byte) pyjson.Value {
-	code := t.unsigned(data)
-	if s.format == 3 && t.Size == 1 {
+	code := t.Order.unsigned(data)
+	if s.format == FillV3 && t.Size == 1 {
 		return bitPattern(code, t.Size)
 	}
 	return s.number(format.value(code), code, t.Size, code == format.nan)
@@ -170,7 +131,7 @@ func bitPattern(code uint64, size int64) pyjson.Value {
 // number spells a number of size bytes, whose bits are its code.
 func (s speller) number(value float64, code uint64, size int64, plainNaN bool) pyjson.Value {
 	switch {
-	case math.IsNaN(value) && !plainNaN && s.format == 3:
+	case math.IsNaN(value) && !plainNaN && s.format == FillV3:
 		return bitPattern(code, size)
 	case math.IsNaN(value):
 		return pyjson.StringOf("NaN")

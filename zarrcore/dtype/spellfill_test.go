@@ -13,12 +13,12 @@ import (
 func spellBoth(typ Type, format int, element []byte) (name, fill pyjson.Value, err error) {
 	if format == 2 {
 		if name, err = typ.SpellV2(); err == nil {
-			fill, err = typ.SpellFillV2(element)
+			fill, err = FillV2.Spell(typ, element)
 		}
 		return name, fill, err
 	}
 	if name, err = typ.SpellV3(); err == nil {
-		fill, err = typ.SpellFillV3(element)
+		fill, err = FillV3.Spell(typ, element)
 	}
 	return name, fill, err
 }
@@ -114,7 +114,7 @@ func TestSpellRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := typ.SpellFillV3(element); err == nil || err.Error() != c.want {
+		if v, err := FillV3.Spell(typ, element); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %s, %v, want %s", c.typ, v.Raw(), err, c.want)
 		}
 	}
@@ -136,8 +136,8 @@ func TestBitPatterns(t *testing.T) {
 			continue
 		}
 		for code := range uint64(1) << bits {
-			element := typ.put(code, typ.Size)
-			v, err := typ.SpellFillV3(element)
+			element := typ.Order.put(code, typ.Size)
+			v, err := FillV3.Spell(typ, element)
 			if err != nil {
 				t.Fatalf("%s %x: %v", name, code, err)
 			}
@@ -170,8 +170,8 @@ func TestSpellSmallFloats(t *testing.T) {
 	} {
 		typ, _ := extensionType(c.name)
 		element, _ := hex.DecodeString(c.element)
-		v2, err2 := typ.SpellFillV2(element)
-		v3, err3 := typ.SpellFillV3(element)
+		v2, err2 := FillV2.Spell(typ, element)
+		v3, err3 := FillV3.Spell(typ, element)
 		if !pyjson.Equal(v2, parseJSON(t, c.v2)) || !pyjson.Equal(v3, parseJSON(t, c.v3)) ||
 			err2 != nil || err3 != nil {
 			t.Errorf("%s %s: %s, %v; %s, %v; want %s; %s", c.name, c.element, v2.Raw(), err2,

@@ -128,7 +128,7 @@ func typeText(t dtype.Type) string {
 }
 
 func fillText(t dtype.Type, fill []byte) string {
-	v, err := t.SpellFillV3(fill)
+	v, err := dtype.FillV3.Spell(t, fill)
 	if err != nil {
 		return fmt.Sprintf("%x", fill)
 	}

@@ -121,7 +121,7 @@ func (s Spec) documentsV3() ([]Document, error) {
 	if err != nil {
 		return nil, because("data_type", err)
 	}
-	fill, err := s.Type.SpellFillV3(s.Fill)
+	fill, err := dtype.FillV3.Spell(s.Type, s.Fill)
 	if err != nil {
 		return nil, because("fill_value", err)
 	}
@@ -300,7 +300,7 @@ func (s Spec) fillV2() (pyjson.Value, error) {
 	if s.NoFill {
 		return null, nil
 	}
-	fill, err := s.Type.SpellFillV2(s.Fill)
+	fill, err := dtype.FillV2.Spell(s.Type, s.Fill)
 	if err != nil {
 		return null, because("fill_value", err)
 	}

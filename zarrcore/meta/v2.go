@@ -112,7 +112,7 @@ func (a *Array) typeV2(typeValue, fill pyjson.Value) error {
 		return because("dtype", err)
 	}
 	a.Type = t
-	if a.Fill, err = t.FillV2(fill); err != nil {
+	if a.Fill, err = dtype.FillV2.Element(t, fill); err != nil {
 		return because("fill_value", err)
 	}
 	a.FillDefined = fill.Exists() && fill.Kind() != pyjson.Null

@@ -149,7 +149,7 @@ func (a *Array) typeV3(dataType, fill pyjson.Value) error {
 	if !fill.Exists() {
 		return invalid("fill_value", "a value", fill)
 	}
-	if a.Fill, err = a.Type.FillV3(fill); err != nil {
+	if a.Fill, err = dtype.FillV3.Element(a.Type, fill); err != nil {
 		return because("fill_value", err)
 	}
 	a.FillDefined = fill.Kind() != pyjson.Null // which GDAL writes, and the format does not allow

@@ -145,16 +145,15 @@ func (r Recipe) fillOf(t dtype.Type) (fill []byte, err error) {
 	case !isSet && t.Name == "object":
 		return []byte(`""`), nil
 	case r.nat && isDate && !r.fill.Exists():
-		return t.FillV3(pyjson.StringOf("NaT"))
+		return dtype.FillV3.Element(t, pyjson.StringOf("NaT"))
 	case !isSet:
 		return nil, nil
 	}
+	format := dtype.FillV3
 	if r.Format == 2 {
-		fill, err = t.FillV2(r.fill)
-	} else {
-		fill, err = t.FillV3(r.fill)
+		format = dtype.FillV2
 	}
-	if err != nil {
+	if fill, err = format.Element(t, r.fill); err != nil {
 		return nil, &meta.Error{Member: "fill_value", Kind: meta.ErrInvalid, Cause: err}
 	}
 	return fill, nil
