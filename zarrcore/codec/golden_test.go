@@ -38,7 +38,8 @@ func lines(t testing.TB, name string) []pyjson.Value {
 // filterArray is a v2 array of opaque bytes with one filter.
 func filterArray(config pyjson.Value, size int) *meta.Array {
 	return &meta.Array{
-		Format: 2, Shape: []int64{int64(size)}, Chunk: []int64{int64(size)}, Type: dtype.Type{Kind: dtype.Raw, Size: 1}, Fill: []byte{0},
+		Format: 2, Shape: []int64{int64(size)}, Chunks: meta.Chunks{Chunk: []int64{int64(size)}},
+		Type: dtype.Type{Kind: dtype.Raw, Size: 1}, Fill: []byte{0},
 		Codecs: []meta.Codec{{Name: "numcodecs." + config.Get("id").Text(), Config: config}, {Name: "bytes"}},
 	}
 }

@@ -15,14 +15,7 @@ const maxCuts = 1 << 16
 
 // A gridParser reads a chunk grid's configuration, given with the name of the member, for an array
 // of the given shape.
-type gridParser func(shape []int64, member string, config pyjson.Value) (chunks, error)
-
-// chunks are how a grid cuts an array; see Array.
-type chunks struct {
-	longest []int64
-	cuts    [][]layout.Cut
-	bounded []int64
-}
+type gridParser func(shape []int64, member string, config pyjson.Value) (Chunks, error)
 
 // chunkGrids are version 3's chunk grids by name.
 var chunkGrids = map[string]gridParser{
@@ -51,14 +44,14 @@ func (a *Array) gridV3(shapeValue, gridValue pyjson.Value) error {
 	}
 	c, err := parse(shape, "chunk_grid.configuration", config)
 	if err == nil {
-		a.Shape, a.Chunk, a.Cuts, a.Bounded = shape, c.longest, c.cuts, c.bounded
+		a.Shape, a.Chunks = shape, c
 	}
 	return err
 }
 
 // regularOrListed is the one grid of the core specification. zarr-python 3.2.0 and 3.2.1 gave its
 // name to grids with lists of lengths, too, which later ones read as rectilinear.
-func regularOrListed(shape []int64, member string, config pyjson.Value) (chunks, error) {
+func regularOrListed(shape []int64, member string, config pyjson.Value) (Chunks, error) {
 	for e := range config.Get("chunk_shape").Elements() {
 		if e.Kind() == pyjson.Array {
 			return rectangular(shape, member, config)
@@ -68,63 +61,63 @@ func regularOrListed(shape []int64, member string, config pyjson.Value) (chunks,
 }
 
 // regular is a grid of chunks of one shape.
-func regular(shape []int64, member string, config pyjson.Value) (chunks, error) {
+func regular(shape []int64, member string, config pyjson.Value) (Chunks, error) {
 	if err := onlyMembers(member, config, "chunk_shape"); err != nil {
-		return chunks{}, err
+		return Chunks{}, err
 	}
 	chunk, err := chunkShape(shape, member+".chunk_shape", config.Get("chunk_shape"))
-	return chunks{longest: chunk}, err
+	return Chunks{Chunk: chunk}, err
 }
 
 // regularBounded is zarrs' grid: regular, but chunks end where the array does.
-func regularBounded(shape []int64, member string, config pyjson.Value) (chunks, error) {
+func regularBounded(shape []int64, member string, config pyjson.Value) (Chunks, error) {
 	c, err := regular(shape, member, config)
 	if err != nil {
-		return chunks{}, err
+		return Chunks{}, err
 	}
-	c.bounded = c.longest
-	return c, c.fit(shape, member)
+	c.Bounded = c.Chunk
+	err = c.fit(shape, member)
+	return c, err
 }
 
 // rectilinear is the grid of zarr-extensions whose document lists the lengths of the chunks along
 // each axis.
-func rectilinear(shape []int64, member string, config pyjson.Value) (chunks, error) {
+func rectilinear(shape []int64, member string, config pyjson.Value) (Chunks, error) {
 	if err := onlyMembers(member, config, "kind", "chunk_shapes"); err != nil {
-		return chunks{}, err
+		return Chunks{}, err
 	}
 	if kind := config.Get("kind"); kind.Text() != "inline" {
-		return chunks{}, unsupported(member+".kind", `"inline"`, kind)
+		return Chunks{}, unsupported(member+".kind", `"inline"`, kind)
 	}
 	return listed(shape, member+".chunk_shapes", config.Get("chunk_shapes"))
 }
 
 // rectangular is what the same grid was called in its draft, ZEP 3.
-func rectangular(shape []int64, member string, config pyjson.Value) (chunks, error) {
+func rectangular(shape []int64, member string, config pyjson.Value) (Chunks, error) {
 	if err := onlyMembers(member, config, "chunk_shape"); err != nil {
-		return chunks{}, err
+		return Chunks{}, err
 	}
 	return listed(shape, member+".chunk_shape", config.Get("chunk_shape"))
 }
 
 // listed reads the lengths of the chunks along each axis.
-func listed(shape []int64, member string, v pyjson.Value) (chunks, error) {
+func listed(shape []int64, member string, v pyjson.Value) (Chunks, error) {
 	if v.Kind() != pyjson.Array || v.Len() != len(shape) {
-		return chunks{},
-			invalid(member,
-				fmt.Sprintf("an array of lengths, or of lists of them, for each of %d axes",
-					len(shape)), v)
+		return Chunks{}, invalid(member, fmt.Sprintf("an array of lengths, or of lists of them, "+
+			"for each of %d axes", len(shape)), v)
 	}
 	cuts := make([][]layout.Cut, 0, len(shape))
 	for e := range v.Elements() {
 		i := len(cuts)
 		axis, err := axisCuts(fmt.Sprintf("%s[%d]", member, i), e)
 		if err != nil {
-			return chunks{}, err
+			return Chunks{}, err
 		}
 		cuts = append(cuts, axis)
 	}
-	c := chunks{cuts: cuts}
-	return c, c.fit(shape, member)
+	c := Chunks{Cuts: cuts}
+	err := c.fit(shape, member)
+	return c, err
 }
 
 // axisCuts reads the lengths of the chunks along an axis: one for all, or a list of lengths and of
@@ -180,29 +173,27 @@ func repeated(v pyjson.Value) (layout.Cut, bool) {
 }
 
 // fit holds the chunks against the shape of an array, and finds the longest along each axis.
-func (c *chunks) fit(shape []int64, member string) error {
+func (c *Chunks) fit(shape []int64, member string) error {
 	g, err := c.grid(shape, 1)
 	if err != nil {
 		return because(member, err)
 	}
-	c.longest = g.ChunkShape()
+	c.Chunk = g.ChunkShape()
 	return nil
 }
 
-func (c *chunks) grid(shape []int64, itemSize int64) (*layout.Grid, error) {
+func (c *Chunks) grid(shape []int64, itemSize int64) (*layout.Grid, error) {
 	switch {
-	case c.bounded != nil:
-		return layout.NewBoundedGrid(shape, c.bounded, itemSize)
-	case c.cuts != nil:
-		return layout.NewCutGrid(shape, c.cuts, itemSize)
+	case c.Bounded != nil:
+		return layout.NewBoundedGrid(shape, c.Bounded, itemSize)
+	case c.Cuts != nil:
+		return layout.NewCutGrid(shape, c.Cuts, itemSize)
 	}
-	return layout.NewGrid(shape, c.longest, itemSize)
+	return layout.NewGrid(shape, c.Chunk, itemSize)
 }
 
 // Grid returns the grid of the array's objects.
-func (a *Array) Grid() (*layout.Grid, error) { return a.chunks().grid(a.Shape, a.Type.Size) }
-
-func (a *Array) chunks() *chunks { return &chunks{a.Chunk, a.Cuts, a.Bounded} }
+func (a *Array) Grid() (*layout.Grid, error) { return a.grid(a.Shape, a.Type.Size) }
 
 // Regular reports that all objects of the array have one shape.
 func (a *Array) Regular() bool { return a.Cuts == nil && a.Bounded == nil }
@@ -215,11 +206,9 @@ func (a *Array) WithShape(shape []int64) (*Array, error) {
 	if a.Regular() {
 		return &b, nil
 	}
-	c := a.chunks()
-	if err := c.fit(shape, "chunk_grid.configuration"); err != nil {
+	if err := b.fit(shape, "chunk_grid.configuration"); err != nil {
 		return nil, err
 	}
-	b.Chunk = c.longest
 	return &b, nil
 }
 

@@ -26,15 +26,10 @@ var ErrInvalid = errors.New("invalid metadata")
 type Array struct {
 	Format int // 1, 2 or 3
 
-	// Shape and Chunk are the lengths of the axes of the array and of one stored object (a shard
-	// where sharded), in elements. Both are set or neither is. A length of Chunk is 0 only where
-	// that of Shape is. Where the objects of the array differ in shape, Chunk has the longest
-	// lengths along each axis. Cuts then has all lengths as they are listed, also behind the
-	// array's end. Otherwise Bounded is the shape of objects that end where the array does. Both
-	// are nil in other arrays.
-	Shape, Chunk []int64
-	Cuts         [][]layout.Cut
-	Bounded      []int64
+	// Shape is the lengths of the axes of the array, in elements. It is set if Chunk is. A length
+	// of Chunk is 0 only where that of Shape is.
+	Shape []int64
+	Chunks
 
 	// Type is the type of the elements in their stored byte order, which is the order of the views.
 	// In version 3 that is the endian of the innermost bytes codec.
@@ -72,6 +67,21 @@ type Array struct {
 	// array's document and, where there is a document of attributes, those under "attributes". A
 	// document that is not JSON at all is given as it is stored.
 	Document []byte
+}
+
+// Chunks are how the grid of an array cuts it into stored objects, which are shards where it is
+// sharded.
+type Chunks struct {
+	// Chunk is the lengths of the axes of one object, in elements. Where objects differ in shape,
+	// it has the longest lengths along each axis.
+	Chunk []int64
+
+	// Cuts, where objects differ in shape, has all lengths as they are listed, also behind the
+	// array's end. Otherwise it is nil.
+	Cuts [][]layout.Cut
+
+	// Bounded is the shape of objects that end where the array does, otherwise nil.
+	Bounded []int64
 }
 
 // Codec is one step of an array's codec chain.

@@ -7,8 +7,7 @@ import "github.com/zarrfs/zarrfs/zarrcore/dtype"
 // unpacked are left out if they are unpacked.
 func (a *Array) Part(shape []int64, names []string, t dtype.Type, fortran, unpacked bool) *Array {
 	p := *a
-	p.Shape, p.Chunk = shape, shape
-	p.Cuts, p.Bounded = nil, nil
+	p.Shape, p.Chunks = shape, Chunks{Chunk: shape}
 	p.DimensionNames, p.Type, p.fortran = names, t, fortran
 	if unpacked {
 		p.Fill, p.FillDefined = make([]byte, t.Size), false

@@ -70,7 +70,7 @@ func (a *Array) checkSizes() error {
 	if a.Shape == nil {
 		return nil // refused already
 	}
-	if _, err := a.chunks().grid(a.Shape, max(a.Type.Size, 1)); err != nil {
+	if _, err := a.grid(a.Shape, max(a.Type.Size, 1)); err != nil {
 		return because("shape", err)
 	}
 	return nil

@@ -21,7 +21,7 @@ func (c codecs) Sharded() bool  { return c.sharded }
 // described returns an array of 4-byte elements whose keys are "g/a/c/I/J".
 func described(shape, chunk []int64) *meta.Array {
 	return &meta.Array{
-		Format: 3, Shape: shape, Chunk: chunk, Type: dtype.Type{Size: 4},
+		Format: 3, Shape: shape, Chunks: meta.Chunks{Chunk: chunk}, Type: dtype.Type{Size: 4},
 		Keys: layout.KeyEncoding{Kind: layout.KeyDefault, Separator: '/'},
 	}
 }

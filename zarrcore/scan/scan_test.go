@@ -16,8 +16,9 @@ import (
 // watched returns an empty store, and a watch of an array of 10 objects in it that counts epochs.
 func watched(t *testing.T) (*store.Store, *Watch) {
 	t.Helper()
-	keys, err := object.NewKeys(&meta.Array{Shape: []int64{10}, Chunk: []int64{1},
-		Keys: layout.KeyEncoding{Kind: layout.KeyDefault, Separator: '/'}}, "a")
+	keys, err := object.NewKeys(&meta.Array{Shape: []int64{10},
+		Chunks: meta.Chunks{Chunk: []int64{1}},
+		Keys:   layout.KeyEncoding{Kind: layout.KeyDefault, Separator: '/'}}, "a")
 	if err != nil {
 		t.Fatal(err)
 	}
