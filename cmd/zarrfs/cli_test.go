@@ -35,8 +35,8 @@ func TestRefusals(t *testing.T) {
 		{"mount --workers -1 " + store + " " + empty, exitUsage, "expected 1 or more"},
 		{"mount --log stderr " + store + " " + empty, exitUsage, "use --foreground or --log FILE"},
 		{"mount -o frob " + store + " " + empty, exitUsage, "-o frob: no such option"},
-		{"mount sftp://host/x " + empty, exitUsage, "zarrfs mounts folders, zip files, web " +
-			"servers and buckets (s3, gs, az, abfs), no sftp stores. Mount it first"},
+		{"mount sftp://host/x " + empty, exitUsage, "zarrfs mounts folders, and stores of these " +
+			"URLs: abfs, abfss, az, file, gs, http, https, s3, zip; no sftp stores. Mount it"},
 		{"mount " + full + " " + empty, exitStore, "not a Zarr store"},
 		{"create --group " + dir + " x", exitStore, "is a folder of stores, and no store itself; " +
 			"name one of them"},

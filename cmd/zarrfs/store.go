@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -17,29 +18,32 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/gcsstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/s3store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/zipstore"
 )
 
-// openers are the backends by the scheme of the URL that names a store. A path without a scheme is
-// a file URL.
-var openers = map[string]func(location string, o *openOptions) (*source, error){
-	"file":  openLocal,
-	"zip":   openZip,
-	"http":  openWeb("http"),
-	"https": openWeb("https"),
-	"s3":    orZip("s3", openS3),
-	"gs":    orZip("gs", openGCS),
-	"az":    orZip("az", openAzure("az")),
-	"abfs":  orZip("abfs", openAzure("abfs")),
-	"abfss": orZip("abfss", openAzure("abfss")),
+// An opener opens the store at what is left of a URL behind its scheme.
+type opener func(location string, o *openOptions) (*source, error)
 
-	"zip+http":  openWebZip("http"),
-	"zip+https": openWebZip("https"),
-	"zip+s3":    zipInBucket("s3", openS3),
-	"zip+gs":    zipInBucket("gs", openGCS),
-	"zip+az":    zipInBucket("az", openAzure("az")),
-	"zip+abfs":  zipInBucket("abfs", openAzure("abfs")),
-	"zip+abfss": zipInBucket("abfss", openAzure("abfss")),
+// A backend is a kind of stores.
+type backend struct {
+	open opener
+	zip  opener // of zip files in such stores, which have the scheme zip+…; nil: there are none
+}
+
+// backends are the kinds of stores by the schemes of their URLs. A path without a scheme is a file
+// URL.
+var backends = map[string]backend{
+	"file":  {open: openLocal},
+	"zip":   {open: openZip},
+	"http":  {openWeb("http"), openWebZip("http")},
+	"https": {openWeb("https"), openWebZip("https")},
+	"s3":    inBucket("s3", s3store.Parse, s3store.Open, s3Options, "aws s3 cp --recursive"),
+	"gs":    inBucket("gs", gcsstore.Parse, gcsstore.Open, gcsOptions, "gcloud storage cp -r"),
+	"az":    inContainer("az"),
+	"abfs":  inContainer("abfs"),
+	"abfss": inContainer("abfss"),
 }
 
 // A source is an opened store.
@@ -48,27 +52,32 @@ type source struct {
 	// what the store is called, for a root that is an array: without folder and ".zarr"
 	base   string
 	folder string // the local folder that holds it, "" if none
-	fixed  string // why zarrfs never changes the store, and what to do; otherwise ""
+	fixed  string // why zarrfs never changes the store, and what to do; "": the usual
 }
 
 // mayWrite returns why nothing can be changed in a store that the user calls name, if it is of a
 // kind that zarrfs never writes.
 func (s *source) mayWrite(name string) error {
-	if s.fixed == "" {
+	if s.folder != "" || s.Writable() {
 		return nil
 	}
-	return storeErr(fmt.Errorf("%s: %s", name, s.fixed))
+	const usual = "zarrfs cannot change this store. Copy it to a folder"
+	return storeErr(fmt.Errorf("%s: %s", name, cmp.Or(s.fixed, usual)))
 }
 
 // openSource opens the store that a path or URL names; o may be nil.
 func openSource(name string, o *openOptions) (*source, error) {
 	scheme, location := splitScheme(name)
-	open := openers[scheme]
+	kind, isZip := strings.CutPrefix(scheme, "zip+")
+	open := backends[kind].open
+	if isZip {
+		open = backends[kind].zip
+	}
 	if open == nil {
-		return nil,
-			usageError{fmt.Errorf("%s: zarrfs mounts folders, zip files, web servers and buckets "+
-				"(s3, gs, az, abfs), no %s stores. Mount it first (rclone mount), then the folder",
-				name, scheme)}
+		kinds := strings.Join(slices.Sorted(maps.Keys(backends)), ", ")
+		return nil, usageError{fmt.Errorf("%s: zarrfs mounts folders, and stores of these URLs: "+
+			"%s; no %s stores. Mount it first (rclone mount), then the folder",
+			name, kinds, scheme)}
 	}
 	s, err := open(location, o)
 	return s, storeErr(err)
@@ -133,30 +142,57 @@ func isZipName(path string) bool {
 	return slices.Contains(zipSuffixes, strings.ToLower(filepath.Ext(path)))
 }
 
-// openZip opens a store in a local zip file. It is never written, so that nothing of o counts.
-func openZip(path string, _ *openOptions) (*source, error) {
-	abs, err := filepath.Abs(path)
+// inFile returns the opener of stores in local files, which zarrfs never changes. open opens the
+// driver of the file at an absolute path. fixed says how a FILE is unpacked into a FOLDER, to be
+// changed there; "" is the usual advice.
+func inFile(open func(path string) (store.Driver, error), fixed string) opener {
+	return func(path string, _ *openOptions) (*source, error) {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return nil, err
+		}
+		d, err := open(abs)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
+		}
+		folder := strings.TrimSuffix(withoutExt(abs), ".zarr") + ".zarr"
+		return &source{
+			Store: store.New(d, abs), base: baseName(withoutExt(abs)),
+			fixed: strings.NewReplacer("FILE", path, "FOLDER", folder).Replace(fixed),
+		}, nil
+	}
+}
+
+// openZip opens a store in a local zip file.
+var openZip = inFile(zipAt,
+	"zarrfs does not change zip files. Unpack it: unzip FILE -d FOLDER")
+
+// zipAt opens the driver of a local zip file.
+func zipAt(path string) (store.Driver, error) {
+	_, err := os.Readlink(path)
+	if err == nil { // it may lead out of its folder
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return nil, err
+		}
+	}
+	folder, err := dirstore.Open(filepath.Dir(path), nil)
 	if err != nil {
 		return nil, err
 	}
-	at := abs
-	if _, err := os.Readlink(abs); err == nil { // it may lead out of its folder
-		if at, err = filepath.EvalSymlinks(abs); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, bare(err))
-		}
-	}
-	folder, err := dirstore.Open(filepath.Dir(at), nil)
+	in := store.New(folder, filepath.Dir(path))
+	return zipDriver(in, filepath.Base(path), zipstore.Options{})
+}
+
+// zipDriver opens the driver of a zip file, the object key of another store, which is closed with
+// it.
+func zipDriver(in *store.Store, key string, o zipstore.Options) (store.Driver, error) {
+	o.TopFolder = true
+	d, err := zipstore.Open(context.Background(), in, key, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
+		in.Close()
+		return nil, err
 	}
-	s, err := openZipIn(store.New(folder, filepath.Dir(at)), filepath.Base(at), abs,
-		zipstore.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
-	}
-	s.fixed = fmt.Sprintf("zarrfs does not change zip files. Unpack it: unzip %s -d %s",
-		path, strings.TrimSuffix(withoutExt(abs), ".zarr")+".zarr")
-	return s, nil
+	return d, nil
 }
 
 // withoutExt cuts the ending off a name.
@@ -164,10 +200,8 @@ func withoutExt(name string) string { return strings.TrimSuffix(name, filepath.E
 
 // openZipIn opens a store in a zip file, the object key of another store, which is closed with it.
 func openZipIn(in *store.Store, key, name string, o zipstore.Options) (*source, error) {
-	o.TopFolder = true
-	d, err := zipstore.Open(context.Background(), in, key, o)
+	d, err := zipDriver(in, key, o)
 	if err != nil {
-		in.Close()
 		return nil, err
 	}
 	return &source{Store: store.New(d, name), base: baseName(withoutExt(name))}, nil

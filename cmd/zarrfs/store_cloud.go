@@ -75,22 +75,90 @@ func isSet(names ...string) bool {
 	})
 }
 
-// orZip returns the opener of a store in a bucket: of a zip file if the URL ends as its name.
-func orZip(
-	scheme string, open func(string, *openOptions) (*source, error),
-) func(string, *openOptions) (*source, error) {
-	return func(location string, o *openOptions) (*source, error) {
-		if isZipName(location) {
-			return zipInBucket(scheme, open)(location, o)
+// A placeParser reads what is left of a bucket's URL behind its scheme.
+type placeParser func(location string) (remote.Place, error)
+
+// A bucketOpener opens the store at a place in a bucket, with options of its backend.
+type bucketOpener[O any] func(
+	ctx context.Context, at remote.Place, o O, far remote.Options,
+) (*remote.Bucket, error)
+
+// inBucket returns the backend of stores in buckets. options says what flags and environment say of
+// them, and copier is the command that copies from there.
+func inBucket[O any](
+	scheme string, parse placeParser, open bucketOpener[O], options func() O, copier string,
+) backend {
+	return withZips(scheme, func(location string, o *openOptions) (*source, error) {
+		at, err := parse(location)
+		if err != nil {
+			return nil, usageError{err}
 		}
-		return open(location, o)
+		name := scheme + "://" + at.String()
+		d, err := cached(name, o, func(ctx context.Context) (store.Driver, error) {
+			return open(ctx, at, options(), remoteOptions())
+		})
+		if err != nil {
+			return nil, err
+		}
+		return bucketSource(d, name, at, scheme, copier), nil
+	})
+}
+
+// s3Options are what flags and environment say of buckets of S3, or of servers that speak it.
+func s3Options() s3store.Options {
+	return s3store.Options{
+		Anonymous:     isSet(anonymousEnv, "AWS_NO_SIGN_REQUEST"),
+		RequesterPays: isSet("AWS_REQUEST_PAYER"),
 	}
 }
 
+// gcsOptions are what flags and environment say of buckets of Google Cloud Storage.
+func gcsOptions() gcsstore.Options { return gcsstore.Options{Anonymous: isSet(anonymousEnv)} }
+
+// inContainer returns the backend of stores in containers of Azure.
+func inContainer(scheme string) backend {
+	return withZips(scheme, func(location string, o *openOptions) (*source, error) {
+		at, err := azurestore.Parse(scheme, location)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		url := scheme + "://" + strings.TrimSuffix(location, "/")
+		d, err := cached(url, o, func(ctx context.Context) (store.Driver, error) {
+			as := azurestore.Options{Anonymous: isSet(anonymousEnv)}
+			return azurestore.Open(ctx, at, as, remoteOptions())
+		})
+		if err != nil {
+			return nil, err
+		}
+		return bucketSource(d, url, at.Place, scheme, "azcopy copy --recursive"), nil
+	})
+}
+
+// bucketSource is the store that d reads, whose URL is name. copier is the command that copies from
+// there.
+func bucketSource(d store.Driver, name string, at remote.Place, scheme, copier string) *source {
+	return &source{
+		Store: store.New(d, name), base: baseName(at.Base()),
+		fixed: fmt.Sprintf("zarrfs does not change stores in buckets. Copy it to a folder: "+
+			"%s %s://%s %s", copier, scheme, at, store.Base(at.String())),
+	}
+}
+
+// withZips returns the backend of buckets in which open opens stores. A URL that ends as the name
+// of a zip file is one of a zip file, as with the scheme zip+….
+func withZips(scheme string, open opener) backend {
+	zip := zipInBucket(scheme, open)
+	orZip := func(location string, o *openOptions) (*source, error) {
+		if isZipName(location) {
+			return zip(location, o)
+		}
+		return open(location, o)
+	}
+	return backend{open: orZip, zip: zip}
+}
+
 // zipInBucket returns the opener of a store in a zip file, which is an object of a bucket.
-func zipInBucket(
-	scheme string, open func(string, *openOptions) (*source, error),
-) func(string, *openOptions) (*source, error) {
+func zipInBucket(scheme string, open opener) opener {
 	return func(location string, o *openOptions) (*source, error) {
 		i := strings.LastIndexByte(location, '/')
 		if i <= 0 || i == len(location)-1 {
@@ -107,70 +175,5 @@ func zipInBucket(
 		}
 		s.fixed = "zarrfs does not change zip files. Fetch it from the bucket, and unpack it"
 		return s, nil
-	}
-}
-
-// openS3 opens a store in a bucket of S3, or of a server that speaks it.
-func openS3(location string, o *openOptions) (*source, error) {
-	at, err := s3store.Parse(location)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	d, err := cached("s3://"+at.String(), o, func(ctx context.Context) (store.Driver, error) {
-		return s3store.Open(ctx, at, s3store.Options{
-			Anonymous:     isSet(anonymousEnv, "AWS_NO_SIGN_REQUEST"),
-			RequesterPays: isSet("AWS_REQUEST_PAYER"),
-		}, remoteOptions())
-	})
-	if err != nil {
-		return nil, err
-	}
-	return inBucket(d, at, "s3", "aws s3 cp --recursive"), nil
-}
-
-// openGCS opens a store in a bucket of Google Cloud Storage.
-func openGCS(location string, o *openOptions) (*source, error) {
-	at, err := gcsstore.Parse(location)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	d, err := cached("gs://"+at.String(), o, func(ctx context.Context) (store.Driver, error) {
-		as := gcsstore.Options{Anonymous: isSet(anonymousEnv)}
-		return gcsstore.Open(ctx, at, as, remoteOptions())
-	})
-	if err != nil {
-		return nil, err
-	}
-	return inBucket(d, at, "gs", "gcloud storage cp -r"), nil
-}
-
-// openAzure returns the opener of a store in a container of Azure.
-func openAzure(scheme string) func(string, *openOptions) (*source, error) {
-	return func(location string, o *openOptions) (*source, error) {
-		at, err := azurestore.Parse(scheme, location)
-		if err != nil {
-			return nil, usageError{err}
-		}
-		url := scheme + "://" + strings.TrimSuffix(location, "/")
-		d, err := cached(url, o, func(ctx context.Context) (store.Driver, error) {
-			as := azurestore.Options{Anonymous: isSet(anonymousEnv)}
-			return azurestore.Open(ctx, at, as, remoteOptions())
-		})
-		if err != nil {
-			return nil, err
-		}
-		s := inBucket(d, at.Place, scheme, "azcopy copy --recursive")
-		s.Store = store.New(d, url)
-		return s, nil
-	}
-}
-
-// inBucket is the store that d reads. copier is the command that copies from there.
-func inBucket(d store.Driver, at remote.Place, scheme, copier string) *source {
-	name := scheme + "://" + at.String()
-	return &source{
-		Store: store.New(d, name), base: baseName(at.Base()),
-		fixed: fmt.Sprintf("zarrfs does not change stores in buckets. Copy it to a folder: "+
-			"%s %s %s", copier, name, store.Base(at.String())),
 	}
 }

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
+)
+
+// plainStores is the variable by which the program of the tests has a backend that says nothing of
+// itself: it cannot write, and has no advice of its own.
+const plainStores = "ZARRFS_PLAIN_STORES"
+
+func init() {
+	if os.Getenv(plainStores) != "" {
+		backends["plain"] = backend{open: inFile(openUnadvised, "")}
+	}
+}
+
+// openUnadvised opens a folder, as a driver that reads and lists, and can do nothing else.
+func openUnadvised(path string) (store.Driver, error) {
+	d, err := dirstore.Open(path, nil)
+	return struct{ store.Driver }{d}, err
+}
+
+// TestStoreWithoutAdvice: the user of a store that cannot be written to is told what to do, though
+// its backend says nothing of it.
+func TestStoreWithoutAdvice(t *testing.T) {
+	needFuse(t)
+	t.Setenv(plainStores, "1")
+	folder, dir := writableStore(t), t.TempDir()
+	name := "plain://" + folder
+	const advice = ": zarrfs cannot change this store. Copy it to a folder"
+	code, out := zarrfs(t, "mount", "--log", filepath.Join(t.TempDir(), "log"), name, dir)
+	t.Cleanup(func() { zarrfs(t, "umount", dir) })
+	want := "zarrfs: mounted read-only: " + name + advice + "\n"
+	if code != 0 || !strings.Contains(out, want) {
+		t.Errorf("exit code %d: %q, want %q", code, out, want)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "rows.raw"))
+	noError(t, "read", err)
+	check(t, "rows.raw", got, stored(t, folder, "rows.raw"))
+	for _, args := range [][]string{
+		{"create", name, "x", "--shape", "3", "--dtype", "i4"}, {"migrate", name, "--to", "2"},
+	} {
+		code, out := zarrfs(t, args...)
+		if code != exitStore || !strings.Contains(out, name+advice) {
+			t.Errorf("%v: exit code %d: %q, want %q", args, code, out, name+advice)
+		}
+	}
+}
