@@ -138,21 +138,24 @@ func TestUnsupported(t *testing.T) {
 
 // TestUnsupportedSaysWhy holds the errors for types that are known, and not read all the same.
 func TestUnsupportedSaysWhy(t *testing.T) {
+	const why = ": unsupported operation"
 	for _, c := range []struct {
 		format     int
 		text, want string
 	}{
 		{3, `"optional"`,
-			`dtype: type "optional", whose elements may be missing, is not read: unsupported operation`},
+			`dtype: type "optional", whose elements may be missing, is not read` + why},
 		{3, `{"name": "zarrs.optional", "configuration": {"name": "int32"}}`,
-			`dtype: type "zarrs.optional", whose elements may be missing, is not read: unsupported operation`},
-		{2, `"|S0"`, `dtype: type |S0 of 0 bytes, expected 1 to 67108864: unsupported operation`},
-		{2, `"<U0"`, `dtype: type <U0 of 0 bytes, expected 1 to 67108864: unsupported operation`},
-		{2, `"|T16"`, `dtype: unknown type "|T16": unsupported operation`},
+			`dtype: type "zarrs.optional", whose elements may be missing, is not read` + why},
+		{2, `"|S0"`, `dtype: type |S0 of 0 bytes, expected 1 to 67108864` + why},
+		{2, `"<U0"`, `dtype: type <U0 of 0 bytes, expected 1 to 67108864` + why},
+		{2, `"|T16"`, `dtype: unknown type "|T16"` + why},
 		{2, `"<m8[5generic]"`,
-			`dtype: type <m8[5generic], whose unit is generic and has a scale, is not read: unsupported operation`},
-		{3, `{"name": "numpy.timedelta64", "configuration": {"unit": "generic", "scale_factor": 5}}`,
-			`dtype: type numpy.timedelta64 of 5 generic, whose unit is generic and has a scale, is not read: unsupported operation`},
+			`dtype: type <m8[5generic], whose unit is generic and has a scale, is not read` + why},
+		{3, `{"name": "numpy.timedelta64",
+			"configuration": {"unit": "generic", "scale_factor": 5}}`,
+			`dtype: type numpy.timedelta64 of 5 generic, ` +
+				`whose unit is generic and has a scale, is not read` + why},
 	} {
 		if _, err := parseType(parseJSON(t, c.text), c.format); err == nil ||
 			err.Error() != c.want || !errors.Is(err, errors.ErrUnsupported) {
@@ -249,9 +252,8 @@ func TestObjects(t *testing.T) {
 }
 
 func TestLayoutAndOrder(t *testing.T) {
-	typ, err :=
-		ParseV2(parseJSON(t,
-			`[["a", "|u1"], ["b", "<i4", [2, 3]], ["", "|V3"], ["", "|V1"], ["c", [["d", ">f8"], ["", "<U1"]]]]`))
+	typ, err := ParseV2(parseJSON(t, `[["a", "|u1"], ["b", "<i4", [2, 3]], ["", "|V3"], ["", "|V1"],
+		["c", [["d", ">f8"], ["", "<U1"]]]]`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +265,8 @@ func TestLayoutAndOrder(t *testing.T) {
 	if typ.Size != 41 || typ.Fields[1].Size() != 24 || !typ.HasOrder() {
 		t.Errorf("size %d, field of %d", typ.Size, typ.Fields[1].Size())
 	}
-	const want = `[["a","|u1"],["b",">i4",[2,3]],["","|V3"],["","|V1"],["c",[["d",">f8"],["f1",">U1"]]]]`
+	const want = `[["a","|u1"],["b",">i4",[2,3]],["","|V3"],["","|V1"],` +
+		`["c",[["d",">f8"],["f1",">U1"]]]]`
 	if got := typ.WithOrder(Big).NumPy(); got != want {
 		t.Errorf("big-endian:\n got %s\nwant %s", got, want)
 	}

@@ -233,8 +233,9 @@ func TestCleanHostile(t *testing.T) {
 		"outside/x": nil, "store/a": nil, "store/g/zarr.json": nil,
 		"store/held" + lockSuffix: nil, "store/g" + lockSuffix + "/x": nil,
 		"store/.zarrfs-0123456789abcdef/owner": []byte(strings.Join(notes, "\x00")),
-		"store/.zarrfs-0123456789abcdef/0":     nil, "store/.zarrfs-1111111111111111": []byte("a file"),
-		"store/.zarrfs-no/x": nil,
+		"store/.zarrfs-0123456789abcdef/0":     nil,
+		"store/.zarrfs-1111111111111111":       []byte("a file"),
+		"store/.zarrfs-no/x":                   nil,
 	})
 	for link, target := range map[string]string{
 		"store/out": "../outside", "store/.zarrfs-2222222222222222": "../outside",
