@@ -154,6 +154,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		shared: pieces.Shared{
 			Store: st, Cache: chunk.NewCache(mem), Requests: chunk.NewSemaphore(opt.CacheSize),
 			Encoded: chunk.NewSemaphore(opt.CacheSize / encodedShare),
+			Large:   chunk.NewSemaphore(1),
 			Memory:  mem, Objects: object.NewShared(mem), Count: new(object.Counters),
 		},
 		scratch:   scratch,
@@ -161,6 +162,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		dirty:     dirty.NewPool(opt.DirtySize, scratch),
 		stopAhead: stop,
 	}
+	h.shared.Cache.KeepLarge(scratch, opt.ScratchSize/largeShare)
 	if opt.KeepRights {
 		h.shared.Objects.KeepRights()
 	}
@@ -182,6 +184,9 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 // encodedShare: the encoded bytes of chunks that are decoded at once for reads at random take at
 // most this part of the cache's size. They come beside it.
 const encodedShare = 16
+
+// largeShare: chunks that are larger than the cache are kept in at most this part of scratch.
+const largeShare = 4
 
 // aheadShare: what is fetched ahead of all readers takes at most this part of the cache.
 const aheadShare = 4

@@ -13,6 +13,9 @@
 // slab. Decoding chunk by chunk with a smaller cache would decode each chunk up to 128 times.
 // decode_amplification in .zarrfs/status.json is the share of decoding that was done twice.
 //
+// A chunk that is larger than the memory's budget is decoded in a scratch file, too, and one at a
+// time.
+//
 // # Lock order
 //
 // Set.mu, then chunk.Cache.mu and chunk.Memory.mu through Memory.Reserve. No
@@ -36,6 +39,10 @@ type Decoder interface {
 	// chunk's size and whose capacity beyond that may be used as scratch. fill
 	// reports that the chunk is not stored: dst is then of no meaning.
 	DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool, err error)
+
+	// IsPlain reports whether chunks are stored as they are, so that nothing is decoded twice where
+	// they are read part by part.
+	IsPlain() bool
 }
 
 // A Pool is what the bands of all arrays of a mount share.
@@ -113,16 +120,18 @@ type plan struct {
 	size    int64 // bytes of a full band
 	ahead   int64 // bands prepared ahead of a reader
 	scratch bool  // bands live in scratch files
+	exceeds bool  // one chunk alone is more than memory may hold
 }
 
 // newPlan returns the plan for an array, or false where bands do not serve it:
 // it is small, or one slab exceeds both memory and scratch.
 func newPlan(g *layout.Grid, p *Pool) (plan, bool) {
-	if g.Size() < smallest || g.ChunkBytes() > p.Memory.Budget() {
+	if g.Size() < smallest || g.ChunkBytes() > p.Memory.Largest() {
 		return plan{}, false
 	}
 	slab := g.SlabBytes()
-	pl := plan{grid: g, slabs: (target-1)/slab + 1}
+	pl := plan{grid: g, slabs: (target-1)/slab + 1,
+		exceeds: g.ChunkBytes() > p.Memory.Budget()}
 	pl.slabs = min(pl.slabs, g.Slabs())
 	pl.count = (g.Slabs()-1)/pl.slabs + 1 // arrays of 2^63-1 one-byte chunks are legal
 	pl.size = slab * pl.slabs
@@ -135,7 +144,18 @@ func newPlan(g *layout.Grid, p *Pool) (plan, bool) {
 		return pl, true
 	}
 	pl.scratch = true
+	if pl.exceeds { // one region more is for a chunk that is decoded
+		return pl, p.Scratch.fits(pl.ahead+2, max(pl.size, g.ChunkBytes()))
+	}
 	return pl, p.Scratch.fits(pl.ahead+1, pl.size)
+}
+
+// atOnce returns how many chunks are decoded at once.
+func (s *Set) atOnce() int {
+	if s.exceeds {
+		return 1
+	}
+	return s.pool.Workers()
 }
 
 // aheadOf says how many bands of so many chunks and bytes to prepare: enough to keep the workers

@@ -25,7 +25,8 @@ type fake struct {
 	bad     map[int64]bool
 	gate    chan struct{} // decoding waits for it; nil: it does not
 	took    time.Duration // by decoding
-	deleted atomic.Bool   // chunk 0 has gone
+	plain   bool
+	deleted atomic.Bool // chunk 0 has gone
 	decoded atomic.Int64
 }
 
@@ -74,6 +75,8 @@ func (f *fake) DecodeChunk(_ context.Context, n int64, dst []byte) (bool, error)
 	gather(f.grid.Box(n), dst)
 	return false, nil
 }
+
+func (f *fake) IsPlain() bool { return f.plain }
 
 // gather fills a chunk with what Scatter is to bring to its place.
 func gather(b *layout.Box, chunkBytes []byte) {
@@ -145,16 +148,19 @@ var shapes = []struct {
 
 func TestSequential(t *testing.T) {
 	for _, sh := range shapes {
-		for _, mode := range []string{"memory", "scratch"} {
+		for _, mode := range []string{"memory", "scratch", "chunks beyond memory"} {
 			t.Run(sh.name+"/"+mode, func(t *testing.T) {
 				f := newFake(t, sh.shape, sh.chunk)
 				f.missing[f.grid.Chunks()/2] = true
 				budget := int64(64 << 20)
-				if mode == "scratch" {
+				switch mode {
+				case "scratch":
 					budget = f.grid.ChunkBytes() + 1 // less than a band and its successor
+				case "chunks beyond memory":
+					budget = f.grid.ChunkBytes() / 4
 				}
 				s := newTestSet(t, f, budget, 1<<30)
-				if s.Scratch() != (mode == "scratch") {
+				if s.Scratch() != (mode != "memory") {
 					t.Skip("a band of this array fits any budget that holds a chunk")
 				}
 				if err := readAll(s, f, 99_991); err != nil {
@@ -163,7 +169,24 @@ func TestSequential(t *testing.T) {
 				if got := f.decoded.Load(); got != f.grid.Chunks() {
 					t.Errorf("%d chunks decoded, expected each of %d once", got, f.grid.Chunks())
 				}
+				if _, peak := s.pool.Memory.Used(); mode == "chunks beyond memory" && peak > 0 {
+					t.Errorf("%d bytes of memory were in use", peak)
+				}
 			})
+		}
+	}
+}
+
+// TestPlainChunksBeyondMemory: chunks that are stored as they are, and larger than memory, are read
+// part by part, and not through bands.
+func TestPlainChunksBeyondMemory(t *testing.T) {
+	f := newFake(t, []int64{4, 4 << 20}, []int64{1, 4 << 20})
+	f.plain = true
+	for budget, isServed := range map[int64]bool{1 << 20: false, 16 << 20: true} {
+		p := NewPool(chunk.NewMemory(budget), NewScratch(t.TempDir(), 1<<30), 2, 0,
+			slog.New(slog.DiscardHandler))
+		if s := NewSet(f.grid, []byte{0}, f, p); (s != nil) != isServed {
+			t.Errorf("budget %d: bands are %v, expected %v", budget, s != nil, isServed)
 		}
 	}
 }
@@ -375,6 +398,11 @@ func TestBandPlans(t *testing.T) {
 		{"2^62 bytes, one slab", []int64{1 << 31, 1 << 31}, []int64{1 << 31, 1}, none, 0, false},
 		{"2^63-1 chunks", []int64{1<<63 - 1}, []int64{1}, 1 << 20, 1 << 43, false},
 		{"one chunk of 2^62", []int64{1 << 62}, []int64{1 << 62}, none, 0, false},
+		{"chunks beyond memory", []int64{16, 1 << 25}, []int64{10, 1 << 25}, 320 << 20, 2, true},
+		{"the same, two in a slab", []int64{1 << 13, 1 << 18}, []int64{1 << 12, 1 << 17}, 1 << 30,
+			2, true},
+		{"chunks beyond memory and scratch", []int64{16, 1 << 28}, []int64{8, 1 << 28}, none, 0,
+			false},
 	}
 	p := NewPool(chunk.NewMemory(256<<20), NewScratch("", 4<<30), 2, 0,
 		slog.New(slog.DiscardHandler))

@@ -93,20 +93,37 @@ func (p *Pool) claim(n int64) bool {
 	return false
 }
 
-// newRegion maps n bytes of an unlinked file. Its blocks are allocated first:
-// a write to a mapping whose disk is full would kill the program.
+// newRegion maps n bytes of a scratch file.
 func (s *Scratch) newRegion(n int64) (region, error) {
+	buf, err := s.Map(n)
+	return region{buf: buf, scratch: true}, err
+}
+
+// Map maps n bytes of an unlinked file, until Unmap. Its blocks are allocated first: a write to a
+// mapping whose disk is full would kill the program. If there is no room for them, that is
+// ErrNoRoom.
+func (s *Scratch) Map(n int64) ([]byte, error) {
 	if !s.Reserve(n) {
-		return region{}, fmt.Errorf("%w of %d bytes: %d of %d bytes of scratch in use", ErrNoRoom,
+		return nil, fmt.Errorf("%w of %d bytes: %d of %d bytes of scratch in use", ErrNoRoom,
 			n, s.Used(), s.limit)
 	}
 	buf, err := s.mapFile(n)
 	if err != nil {
 		s.Release(n)
-		return region{}, fmt.Errorf("%w of %d bytes in scratch folder %s: %w", ErrNoRoom, n, s.dir,
+		return nil, fmt.Errorf("%w of %d bytes in scratch folder %s: %w", ErrNoRoom, n, s.dir,
 			err)
 	}
-	return region{buf: buf, scratch: true}, nil
+	return buf, nil
+}
+
+// Unmap gives back what Map returned. Nobody may use its bytes any more. If it fails, they stay
+// mapped, and count as used.
+func (s *Scratch) Unmap(buf []byte) error {
+	err := unix.Munmap(buf)
+	if err == nil {
+		s.Release(int64(len(buf)))
+	}
+	return err
 }
 
 // Create creates a file in the folder and takes away its name.
@@ -144,15 +161,27 @@ func (s *Scratch) mapFile(n int64) ([]byte, error) {
 
 // freeRegion unmaps r. Nobody may use its bytes any more.
 func (p *Pool) freeRegion(r region) {
-	n := int64(len(r.buf))
-	if err := unix.Munmap(r.buf); err != nil {
+	n, unmap := int64(len(r.buf)), unix.Munmap
+	if r.scratch {
+		unmap = p.Scratch.Unmap
+	}
+	if err := unmap(r.buf); err != nil {
 		p.Log.Error("band: munmap", "bytes", n, "err", err)
 		return
 	}
-	if r.scratch {
-		p.Scratch.Release(n)
-	} else {
+	if !r.scratch {
 		p.Memory.Unreserve(n)
 		p.mapped.Add(-n)
 	}
+}
+
+// lend returns n bytes of memory in which a chunk is decoded, and the way to give them back. A
+// chunk that is larger than the memory's budget is decoded in scratch.
+func (p *Pool) lend(n int64) (buf []byte, release func(), err error) {
+	if n <= p.Memory.Budget() {
+		buf = p.Memory.Get(n)
+		return buf, func() { p.Memory.Put(buf) }, nil
+	}
+	r, err := p.Scratch.newRegion(n)
+	return r.buf, func() { p.freeRegion(r) }, err
 }

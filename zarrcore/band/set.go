@@ -48,7 +48,7 @@ type band struct {
 // one element; nil where bands do not serve the array.
 func NewSet(g *layout.Grid, fill []byte, dec Decoder, p *Pool) *Set {
 	pl, ok := newPlan(g, p)
-	if !ok {
+	if !ok || pl.exceeds && dec.IsPlain() {
 		return nil
 	}
 	return &Set{plan: pl, pool: p, dec: dec, fill: fill, bands: map[int64]*band{},
@@ -153,7 +153,7 @@ func (s *Set) kick() {
 			todo += b.last - b.next
 		}
 	}
-	for ; s.working < s.pool.Workers() && todo > 0; todo-- { // those at work may be busy for long
+	for ; s.working < s.atOnce() && todo > 0; todo-- { // those at work may be busy for long
 		s.working++
 		go s.work()
 	}
@@ -230,8 +230,11 @@ func (s *Set) decodeChunk(b *band, n int64) error {
 	if whole {
 		dst = buf[at : at+size : at+size]
 	} else {
-		dst = s.pool.Memory.Get(size)
-		defer s.pool.Memory.Put(dst)
+		var release func()
+		if dst, release, err = s.pool.lend(size); err != nil {
+			return err
+		}
+		defer release()
 	}
 	fill, err := s.dec.DecodeChunk(context.Background(), n, dst)
 	if err != nil {

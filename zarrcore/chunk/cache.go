@@ -13,16 +13,25 @@ const entryOverhead = 256
 // budget. It is a segmented LRU: a chunk enters on probation and is protected
 // once it is asked for again, so that one scan does not displace what is used
 // repeatedly. All methods may be called concurrently.
+//
+// Chunks that are larger than the budget are kept in files; see KeepLarge.
 type Cache struct {
-	mem *Memory
+	mem     *Memory
+	scratch Scratch // for large chunks
+	room    int64   // bytes of scratch that are kept; 0: none
 
 	mu        sync.Mutex
 	entries   map[ID]*entry
 	probation *list.List // of *entry, most recent in front
 	protected *list.List
-	hot       int64 // bytes in protected
+	large     *list.List // those with a part in scratch
+	hot       int64      // bytes in protected
+	filed     int64      // bytes in scratch of those in large
 	hits      int64
 	misses    int64
+	gone      [][]byte // of scratch, that nobody uses any more
+
+	unmapping sync.Mutex // taken before mu, while they are unmapped
 }
 
 // An entry is one chunk. All fields are guarded by Cache.mu, except that the
@@ -30,7 +39,8 @@ type Cache struct {
 type entry struct {
 	id      ID
 	parts   parts
-	bytes   int64 // capacity of all parts
+	bytes   int64 // capacity of all parts in memory
+	filed   int64 // bytes of those in scratch
 	fill    bool
 	version string
 	epoch   uint64        // of the array when version was last known to be current
@@ -43,7 +53,10 @@ type entry struct {
 
 // NewCache returns an empty cache that allocates from mem.
 func NewCache(mem *Memory) *Cache {
-	c := &Cache{mem: mem, entries: map[ID]*entry{}, probation: list.New(), protected: list.New()}
+	c := &Cache{
+		mem: mem, entries: map[ID]*entry{},
+		probation: list.New(), protected: list.New(), large: list.New(),
+	}
 	mem.reclaim = c.reclaim
 	return c
 }
@@ -161,6 +174,7 @@ func (c *Cache) unpin(e *entry) {
 	} else if over := c.mem.over(0); over > 0 {
 		c.shrink(over) // what was pinned may have exceeded the budget
 	}
+	c.makeRoom(0)
 }
 
 // await waits, without the lock, until the load of e in flight has ended.
@@ -178,7 +192,7 @@ func (c *Cache) load(ctx context.Context, e *entry, need Need, epoch uint64, b B
 	var p part
 	need.Buffer = func(lo, hi int64) (_ []byte, err error) {
 		p.lo = lo
-		p.buf, err = c.mem.GetChunk(hi - lo)
+		p.buf, p.inFile, err = c.buffer(hi - lo)
 		return p.buf, err
 	}
 	c.mu.Unlock()
@@ -192,7 +206,7 @@ func (c *Cache) load(ctx context.Context, e *entry, need Need, epoch uint64, b B
 	close(done)
 	replaced := e.known() && (got.Fill || got.Version != e.version)
 	if p.buf != nil && (err != nil || got.Fill || replaced) {
-		c.mem.Put(p.buf)
+		c.free(p)
 	}
 	switch {
 	case err != nil:
@@ -217,6 +231,15 @@ func (c *Cache) load(ctx context.Context, e *entry, need Need, epoch uint64, b B
 func (c *Cache) extend(e *entry, p part) {
 	e.parts = e.parts.with(p)
 	n := int64(cap(p.buf))
+	if p.inFile {
+		c.unlink(e)
+		e.filed += n
+		if !e.dead {
+			e.elem = c.large.PushFront(e)
+			c.filed += e.filed
+		}
+		return
+	}
 	e.bytes += n
 	if e.hot {
 		c.hot += n
@@ -244,10 +267,13 @@ func (c *Cache) touch(e *entry, hit bool) {
 		return
 	}
 	c.hits++
-	if e.elem == nil {
+	switch {
+	case e.elem == nil:
 		return
-	}
-	if e.hot {
+	case e.filed > 0:
+		c.large.MoveToFront(e.elem)
+		return
+	case e.hot:
 		c.protected.MoveToFront(e.elem)
 		return
 	}
@@ -268,10 +294,14 @@ func (c *Cache) unlink(e *entry) {
 	if e.elem == nil {
 		return
 	}
-	if e.hot {
+	switch {
+	case e.filed > 0:
+		c.large.Remove(e.elem)
+		c.filed -= e.filed
+	case e.hot:
 		c.protected.Remove(e.elem)
 		c.hot -= e.bytes
-	} else {
+	default:
 		c.probation.Remove(e.elem)
 	}
 	e.elem, e.hot = nil, false
@@ -291,9 +321,9 @@ func (c *Cache) remove(e *entry) {
 
 func (c *Cache) recycle(e *entry) {
 	for _, p := range e.parts {
-		c.mem.Put(p.buf)
+		c.free(p)
 	}
-	e.parts, e.bytes = nil, 0
+	e.parts, e.bytes, e.filed = nil, 0, 0
 }
 
 // reclaim frees n bytes, for one buffer, if it can. A chunk of just that size
@@ -343,6 +373,7 @@ func (c *Cache) shrink(n int64) {
 			}
 		}
 	}
+	c.shrinkLarge(n)
 }
 
 // crowded reports that entries, which cost memory even where their chunk is
@@ -375,6 +406,12 @@ func (c *Cache) Drop(array uint64) {
 // Close forgets all chunks and gives their memory back, as far as nobody has them pinned or loads
 // them.
 func (c *Cache) Close() {
+	c.forgetAll()
+	c.mem.Close()
+	c.unmap()
+}
+
+func (c *Cache) forgetAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.entries {
@@ -382,7 +419,6 @@ func (c *Cache) Close() {
 			c.remove(e)
 		}
 	}
-	c.mem.Close()
 }
 
 // Stats says how the cache does.

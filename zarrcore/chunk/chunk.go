@@ -62,8 +62,9 @@ type Loaded struct {
 
 // A part is a decoded stretch of a chunk. Its bytes never change.
 type part struct {
-	lo  int64 // where it begins in the chunk
-	buf []byte
+	lo     int64 // where it begins in the chunk
+	buf    []byte
+	inFile bool // buf is of Scratch
 }
 
 func (p part) hi() int64 { return p.lo + int64(len(p.buf)) }

@@ -75,6 +75,11 @@ func (a *loader) decode(
 			return err
 		}
 	}
+	end, err := a.alone(ctx, need.Size)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if !a.gen.Chain.Plain() {
 		release, err := a.roomForEncoded(ctx, src, need.Size)
 		if err != nil {
@@ -87,6 +92,18 @@ func (a *loader) decode(
 		return err
 	}
 	return src.Decode(dst, inner)
+}
+
+// alone waits until no other chunk is decoded that is larger than the cache, if this one of size
+// bytes is. The bytes of one may be in files, but what the codecs need beside them is not.
+func (a *loader) alone(ctx context.Context, size int64) (end func(), err error) {
+	if size <= a.Memory.Budget() {
+		return func() {}, nil
+	}
+	if err := a.Large.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	return func() { a.Large.Release(1) }, nil
 }
 
 // hangs is how long a chunk may take to be read and decoded until it is taken for one whose store
@@ -143,6 +160,11 @@ const absent = "\x00absent"
 // DecodeChunk implements band.Decoder.
 func (a *loader) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool, err error) {
 	a.announce(ctx, n)
+	end, err := a.alone(ctx, int64(len(dst)))
+	if err != nil {
+		return false, err
+	}
+	defer end()
 	err = a.withObject(ctx, n, object.Part{}, func(src *object.Reader, inner int64) error {
 		return src.Decode(dst, inner)
 	})
@@ -151,6 +173,9 @@ func (a *loader) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill boo
 	}
 	return false, err
 }
+
+// IsPlain implements band.Decoder.
+func (a *loader) IsPlain() bool { return a.gen.Plain }
 
 // withObject calls decode with the object that holds chunk n, opened for a part of it, and the
 // chunk's number in the object. A missing object is object.ErrMissing, and so is a chunk

@@ -25,6 +25,7 @@ type Shared struct {
 	Cache    *chunk.Cache
 	Requests *chunk.Semaphore // of the memory of reads
 	Encoded  *chunk.Semaphore // of the encoded bytes of chunks that are decoded
+	Large    *chunk.Semaphore // of 1: taken while a chunk is decoded that is larger than the cache
 	Memory   *chunk.Memory
 	Objects  *object.Shared
 	Count    *object.Counters
