@@ -20,16 +20,11 @@ func (n *fileNode) announced() *transient.File {
 	if n.Place().IsGone() {
 		return nil
 	}
-	spot := func() transient.Spot { return transient.SpotOf(n.Place().Key()) }
-	for at := spot(); ; at = spot() {
-		x := n.fs.transients.Find(at.Dir, at.Name)
-		switch {
-		case x != nil && x.Bytes == nil:
-			return x
-		case spot() == at:
-			return nil
-		}
+	x := n.fs.transients.FindAt(func() transient.Spot { return transient.SpotOf(n.Place().Key()) })
+	if x == nil || x.Bytes != nil {
+		return nil
 	}
+	return x
 }
 
 // stays waits until this mount has renamed the group, if it is doing so, and reports whether the

@@ -61,10 +61,19 @@ func (p *Paths) Move(from, to string, replace bool, renamed identity.Key) error 
 	return nil
 }
 
-// MoveAwaited moves the file of a view whose array is not there yet, and what was written to it.
-func (p *Paths) MoveAwaited(from, to string, v view.View) {
-	p.Nodes.Rename(identity.Of(from, v.Name()), identity.Of(to, v.Name()))
-	p.States.MoveAwaited(from, to, v)
+// MoveAwaited moves the file of a view whose array is not there yet, and what was written to it. It
+// calls rename, which is to call file in the step in which it moves what stands for the array: the
+// file finds that by its own place.
+func (p *Paths) MoveAwaited(
+	from, to string, v view.View, rename func(file func()) error,
+) error {
+	err := rename(func() {
+		p.Nodes.Rename(identity.Of(from, v.Name()), identity.Of(to, v.Name()))
+	})
+	if err == nil {
+		p.States.MoveAwaited(from, to, v)
+	}
+	return err
 }
 
 // Another program may remove an array or group in the store. Nothing tells the mount. It finds out

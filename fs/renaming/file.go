@@ -82,7 +82,10 @@ func (r *renaming) refusesFile(n *zarrcore.Node) error {
 }
 
 // stay gives a transient another name.
-func (r *renaming) stay(x *transient.File) error {
+func (r *renaming) stay(x *transient.File) error { return r.stayWith(x, func() {}) }
+
+// stayWith is stay, and calls also in the same step.
+func (r *renaming) stayWith(x *transient.File, also func()) error {
 	err := cmp.Or(r.Libraries.OfStore(r.To.Name), r.Transients.RefusesName(r.To.Name))
 	if err != nil && (x.Bytes != nil || x.Link != "") {
 		return err
@@ -90,7 +93,7 @@ func (r *renaming) stay(x *transient.File) error {
 	if old := r.Transients.Find(r.To.Dir, r.To.Name); old != nil && !r.Replace {
 		return iofs.ErrExist
 	}
-	r.Transients.Rename(x, r.To)
+	r.Transients.Rename(x, r.To, also)
 	return nil
 }
 
@@ -110,9 +113,6 @@ func (r *renaming) empty(x *transient.File) error {
 		return r.do() // it has just become an array
 	}
 	defer end()
-	if err := r.stay(x); err != nil {
-		return err
-	}
-	r.Present.MoveAwaited(from, r.path, was)
-	return nil
+	rename := func(file func()) error { return r.stayWith(x, file) }
+	return r.Present.MoveAwaited(from, r.path, was, rename)
 }

@@ -74,6 +74,13 @@ func (t *Files) Find(dir, name string) (x *File) {
 	return x
 }
 
+// FindAt is Find for the place that where returns. No rename comes between that and the look.
+func (t *Files) FindAt(where func() Spot) (x *File) {
+	dir := func() string { return where().Dir }
+	t.states.Files.Seek(dir, func(s *Named) { x = (*s)[where().Name] })
+	return x
+}
+
 // In returns the transients in a group, by name.
 func (t *Files) In(dir string) (all []*File) {
 	t.states.Files.Look(dir, func(s *Named) { all = slices.Collect(maps.Values(*s)) })
@@ -222,13 +229,14 @@ func (t *Files) DropUnused(x *File, changed time.Time) (dropped bool) {
 	return dropped
 }
 
-// Rename gives a transient another name. The one that had it ends.
-func (t *Files) Rename(x *File, to Spot) {
+// Rename gives a transient another name. The one that had it ends. It calls also in the same step.
+func (t *Files) Rename(x *File, to Spot, also func()) {
 	var replaced *File
 	t.states.Files.Both(func() (string, string) { return x.dir(), to.Dir }, func(from, s *Named) {
 		from.remove(x)
 		replaced = (*s)[to.Name]
 		s.enter(x, to)
+		also()
 	})
 	t.renameKept(x)
 	if replaced != nil {

@@ -2,7 +2,11 @@ package transient
 
 import (
 	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 )
@@ -52,4 +56,83 @@ func TestAnnouncedFileIsHeld(t *testing.T) {
 			t.Errorf("refused %v: another one's name was taken for its own", refused)
 		}
 	}
+}
+
+// renamedFile is an announced file that is renamed, and the place that its node knows.
+type renamedFile struct {
+	*File
+	all    *Files
+	place  atomic.Pointer[Spot]
+	moving sync.WaitGroup
+}
+
+func newRenamedFile(t *testing.T, at Spot) *renamedFile {
+	f := &renamedFile{all: newFiles(t)}
+	f.place.Store(&at)
+	f.all.Announce(pathstate.At(at.Dir), at.Name, func() bool { return true })
+	f.File = f.all.Find(at.Dir, at.Name)
+	return f
+}
+
+func (f *renamedFile) rename(to Spot) { f.all.Rename(f.File, to, func() { f.place.Store(&to) }) }
+
+// begin begins a rename, and waits a moment so that it can be done.
+func (f *renamedFile) begin(to Spot) {
+	done := make(chan struct{})
+	f.moving.Go(func() {
+		defer close(done)
+		f.rename(to)
+	})
+	select {
+	case <-done:
+	case <-time.After(20 * time.Millisecond):
+	}
+}
+
+// TestFindAtRenamedBack: a file that is to be renamed once the look at it has begun, and renamed
+// back before that has ended, is found.
+func TestFindAtRenamedBack(t *testing.T) {
+	here, there := Spot{"g", "a.npy"}, Spot{"h", "b.npy"}
+	f := newRenamedFile(t, here)
+	looks := 0
+	where := func() Spot {
+		before := *f.place.Load()
+		if looks++; looks == 1 {
+			f.begin(there)
+			return before
+		}
+		f.begin(here)
+		return *f.place.Load()
+	}
+	if f.all.FindAt(where) != f.File {
+		t.Error("it was not found")
+	}
+	f.moving.Wait()
+}
+
+// TestFindAtWhileRenamed: a file that is renamed to and fro all the time is found at its place
+// every time.
+func TestFindAtWhileRenamed(t *testing.T) {
+	here, there := Spot{"g", "a.npy"}, Spot{"h", "b.npy"}
+	f := newRenamedFile(t, here)
+	var over atomic.Bool
+	f.moving.Go(func() {
+		for !over.Load() {
+			f.rename(there)
+			f.rename(here)
+		}
+	})
+	where := func() Spot {
+		at := *f.place.Load()
+		runtime.Gosched() // the renamer goes on, if it can
+		return at
+	}
+	for range 1000 {
+		if f.all.FindAt(where) != f.File {
+			t.Error("it was not found")
+			break
+		}
+	}
+	over.Store(true)
+	f.moving.Wait()
 }
