@@ -61,26 +61,32 @@ func (h *opener) openAfter(
 	return a, nil
 }
 
+// maxRounds is how often an array is opened again because something has changed meanwhile. A round
+// takes less than a millisecond, so nobody is refused for what happens now and then.
+const maxRounds = 10_000
+
 // renewed returns the array at path, of which no generation in the version that
 // was just found is open. n is what was found, where no flush can have replaced it;
 // otherwise it is nil.
 func (h *opener) renewed(
 	ctx context.Context, path string, n *catalog.Node, prepare preparation,
-) (a *Array, err error) {
-	for a == nil && err == nil {
-		var o opening
-		if o, err = prepare(ctx, path); err != nil {
-			break
+) (*Array, error) {
+	for range maxRounds {
+		o, err := prepare(ctx, path)
+		if err != nil {
+			return nil, err
 		}
-		if err = h.open.await(ctx, path); err != nil {
-			break
+		if err := h.open.await(ctx, path); err != nil {
+			return nil, err
 		}
 		var old *Array
 		old, o.renames = h.open.look(path)
-		a, err = h.succeed(ctx, path, n, old, o)
+		if a, err := h.succeed(ctx, path, n, old, o); a != nil || err != nil {
+			return a, err
+		}
 		n = nil
 	}
-	return a, err
+	return nil, &catalog.Error{Op: "open", Path: path, Err: errRestless}
 }
 
 // succeed makes the generation that follows old, nil if there is none, unless
