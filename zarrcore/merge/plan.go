@@ -7,6 +7,7 @@ import (
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/mapped"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/parallel"
 )
@@ -24,7 +25,7 @@ func (p *Plan) Same() bool { return len(p.chunks) == 0 }
 // Write writes the object to dst. Chunks are encoded a few at a time, and written as they come. The
 // object is empty if it is to be deleted: then nothing was written. Write may be called again.
 func (p *Plan) Write(dst codec.Sink) (empty bool, err error) {
-	lent := buffers{mem: p.of.Memory, size: p.of.Chain.EncodedBytes()}
+	lent := buffers{mem: p.of.Memory, size: p.of.Chain.EncodedBytes(), once: len(p.chunks) == 1}
 	defer lent.end()
 	line := parallel.NewLine(p.of.ahead(), len(p.chunks), func(i int) *piece {
 		return p.encode(p.chunks[i], &lent)
@@ -134,8 +135,8 @@ func (o *Object) encode(made *piece, chunk []byte, lent *buffers) (err error) {
 		made.data = chunk // so its memory is still needed
 		return nil
 	}
-	buf := lent.get()
-	made.freeData = func() { lent.put(buf) }
+	var buf []byte
+	buf, made.freeData = lent.get()
 	made.data, err = o.Chain.EncodeChunk(buf[:0], chunk)
 	made.freeChunk()
 	made.freeChunk = nil
@@ -146,16 +147,23 @@ func (o *Object) encode(made *piece, chunk []byte, lent *buffers) (err error) {
 type buffers struct {
 	mem  *chunk.Memory
 	size int64
+	once bool // there is one chunk
 
 	mu   sync.Mutex
 	idle [][]byte
 }
 
-func (b *buffers) get() []byte {
-	if buf, ok := b.take(); ok {
-		return buf
+// get lends memory until free is called. For an object of one small chunk it comes from where this
+// processor has had it last, without the locks of the budget.
+func (b *buffers) get() (buf []byte, free func()) {
+	if b.once && b.size < mapped.Least {
+		return chunk.Buffer(b.size)
 	}
-	return b.mem.Get(b.size)
+	buf, ok := b.take()
+	if !ok {
+		buf = b.mem.Get(b.size)
+	}
+	return buf, func() { b.put(buf) }
 }
 
 func (b *buffers) take() (buf []byte, ok bool) {

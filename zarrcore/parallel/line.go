@@ -11,8 +11,11 @@ type Line[T any] struct {
 }
 
 // NewLine returns the calls f(i) for 0 <= i < n. While one result is in use, up to ahead others are
-// made, or wait. With ahead of 0 the caller of Next makes them.
+// made, or wait. With ahead of 0 the caller of Next makes them, and so it does if n is 1.
 func NewLine[T any](ahead, n int, f func(i int) T) *Line[T] {
+	if n == 1 {
+		ahead = 0
+	}
 	l := &Line[T]{call: f, n: n, ahead: make([]chan T, min(ahead, n))}
 	for i := range l.ahead {
 		l.ahead[i] = make(chan T, 1)

@@ -33,3 +33,19 @@ func TestLine(t *testing.T) {
 		}
 	}
 }
+
+// TestLineOfOne: a single call is made by its caller.
+func TestLineOfOne(t *testing.T) {
+	mine := 0 // the race detector sees it if another goroutine writes it
+	line := NewLine(3, 1, func(int) int {
+		mine++
+		return mine
+	})
+	if mine != 0 {
+		t.Error("it was called ahead")
+	}
+	if line.Next() != 1 || mine != 1 {
+		t.Errorf("called %d times, expected once", mine)
+	}
+	line.End(func(int) { t.Error("it was taken, and is dropped") })
+}
