@@ -44,13 +44,20 @@ func storeTree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
+// libraryPeers find interpreters with several versions of zarr-python.
+var libraryPeers = map[string]func(t *testing.T) string{
+	".venv-v3":     func(t *testing.T) string { return python(t, "ZARRFS_PY3", ".venv-v3") },
+	".venv-v2":     func(t *testing.T) string { return python(t, "ZARRFS_PY2", ".venv-v2") },
+	".venv-newest": newestPython,
+}
+
 // TestMountIsNoStore has zarr-python, tensorstore and xarray read and write a mount in all their
 // ways. Each is an error, those of reading say what to do, and the store is as it was.
 func TestMountIsNoStore(t *testing.T) {
-	for _, peer := range [][2]string{{"ZARRFS_PY3", ".venv-v3"}, {"ZARRFS_PY2", ".venv-v2"}} {
+	for name, peer := range libraryPeers {
 		for _, format := range []string{"2", "3"} {
-			t.Run(peer[1]+" format "+format, func(t *testing.T) {
-				py, store := python(t, peer[0], peer[1]), libraryStore(t, format)
+			t.Run(name+" format "+format, func(t *testing.T) {
+				py, store := peer(t), libraryStore(t, format)
 				before := storeTree(t, store)
 				d := started(t, store)
 				out, err := limited(t, py, "interop/take_mount_for_store.py", d.dir).Output()
@@ -87,6 +94,30 @@ func soonSameTree(t *testing.T, store string, want map[string]string) {
 		}
 	}
 	sameTree(t, storeTree(t, store), want)
+}
+
+// TestGroupOfNewProcessGoes has zarr-python make groups and arrays in a mount, each in a process of
+// its own. All of it is an error, and no group stays. A group that a script makes by itself stays.
+func TestGroupOfNewProcessGoes(t *testing.T) {
+	for _, name := range []string{".venv-v3", ".venv-newest"} {
+		t.Run(name, func(t *testing.T) {
+			py, store := libraryPeers[name](t), libraryStore(t, "3")
+			mnt, before := mount(t, store), storeTree(t, store)
+			for _, call := range []string{
+				`open_group(new, mode="a", zarr_format=3)`, `group(new, zarr_format=3)`,
+				`open_group(new, mode="w")`, `create_group(new)`, `open_array(new, mode="a")`,
+				`create_array(new, shape=3, dtype="f4")`,
+			} {
+				script := fmt.Sprintf("import zarr; new = %q; zarr.%s", mnt+"/new", call)
+				if out, err := limited(t, py, "-c", script).CombinedOutput(); err == nil {
+					t.Errorf("%s: no error, %s", call, out)
+				}
+				soonSameTree(t, store, before)
+			}
+			run(t, py, "-c", fmt.Sprintf(`import os, time, zarr; new = %q; os.mkdir(new)
+open(new + "/zarr.json").read(); time.sleep(0.5); os.stat(new)`, mnt+"/mine"))
+		})
+	}
 }
 
 // TestSignposts reads the documents of format 2 that a mount has for libraries. No program that lists

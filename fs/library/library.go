@@ -90,11 +90,16 @@ func (l *Answers) MissedInNew(ctx context.Context, dir, name string) {
 }
 
 // ReadInNew answers for the document of the group at dir, which the caller has opened to read it. A
-// library that wants format 3 alone makes the folder in one thread, and then reads the document in
-// another. It finds no array or group there, and stops. Then that group goes.
+// library that wants format 3 alone makes the folder, and then reads the document, in threads that
+// it has for that. It finds no array or group there, and stops. Then that group goes. Scripts that
+// edit the document of a new group do both in the first thread of their process.
 func (l *Answers) ReadInNew(ctx context.Context, dir string) {
-	isOther := l.MadeBy(ctx, dir) && l.Traces.Of(dir).Thread != wire.Thread(ctx)
-	if isOther && wire.Caller(ctx).HasZarr() {
+	if !l.MadeBy(ctx, dir) {
+		return
+	}
+	thread, by := wire.Thread(ctx), wire.Caller(ctx)
+	isOfLibrary := thread != by.PID || thread != l.Traces.Of(dir).Thread
+	if isOfLibrary && by.HasZarr() {
 		l.tellLibrary(ctx, "open", dir, resolve.GroupFile)
 	}
 }
