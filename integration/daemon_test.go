@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/integration/mounttest"
 )
 
 // daemon is a mount whose process belongs to the test, so that it can be killed and has an exit
@@ -111,11 +113,7 @@ func (d *daemon) awaitMount(before int) error {
 	return errors.New("zarrfs mount did not mount")
 }
 
-func (d *daemon) mounted() bool {
-	var here, parent unix.Stat_t
-	err := errors.Join(unix.Stat(d.dir, &here), unix.Stat(filepath.Dir(d.dir), &parent))
-	return err == nil && here.Dev != parent.Dev
-}
+func (d *daemon) mounted() bool { return mounttest.Mounted(d.dir) }
 
 // stop unmounts in order. It is an error if `zarrfs umount` or the daemon reports one.
 func (d *daemon) stop() error {

@@ -103,7 +103,7 @@ func TestOthersSeeWhatTheStoreShows(t *testing.T) {
 			mnt := filepath.Join(everybodysDir(t), "mnt")
 			os.Mkdir(mnt, 0o755)
 			run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
-			defer unmount(t, zarrfs(t), mnt)
+			defer unmount(t, mnt)
 
 			for _, tc := range []struct {
 				path     string
@@ -163,7 +163,7 @@ func TestOthersReadNoAttributesOfPrivateDocuments(t *testing.T) {
 		mnt := filepath.Join(everybodysDir(t), "mnt")
 		os.Mkdir(mnt, 0o755)
 		run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
-		defer unmount(t, zarrfs(t), mnt)
+		defer unmount(t, mnt)
 		for _, file := range []string{"g", "a.npy"} {
 			keepsAttributes(t, filepath.Join(mnt, file))
 		}
@@ -208,7 +208,7 @@ func privateObjects(t *testing.T, format, private string) (store string) {
 	mnt := t.TempDir()
 	run(t, zarrfs(t), "mount", store, mnt)
 	shell(t, mnt, `printf abcd > a.raw; printf '"e"\n"f"\n"g"\n"h"\n' > s.jsonl`)
-	unmount(t, zarrfs(t), mnt)
+	unmount(t, mnt)
 	for _, array := range []string{"a", "s"} {
 		path, mode := filepath.Join(store, array, private), os.FileMode(0o600)
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -233,7 +233,7 @@ func TestOthersReadNoPrivateObjects(t *testing.T) {
 			mnt := filepath.Join(everybodysDir(t), "mnt")
 			os.Mkdir(mnt, 0o755)
 			run(t, zarrfs(t), "mount", "--allow-other", "--io", io, store, mnt)
-			defer unmount(t, zarrfs(t), mnt)
+			defer unmount(t, mnt)
 			for _, uid := range []uint32{stranger, owner, 0, stranger} {
 				for file, want := range map[string]string{
 					"a.raw": "abcd", "a.npy": "abcd", "s.jsonl": `"h"`, "s.npy": "h",
@@ -281,7 +281,7 @@ func TestOthersRemoveWhatTheyCanInTheStore(t *testing.T) {
 					same(t, who.uid, who.group, "removes "+name, "rm -r "+base+"/twin/"+name, fmt.Sprintf("cd %s && rm -f %s.*", mnt, name))
 				}
 				same(t, who.uid, who.group, "removes a group", "rm -r "+base+"/twin/group", "rmdir "+mnt+"/group")
-				unmount(t, zarrfs(t), mnt)
+				unmount(t, mnt)
 			}
 		}
 	}
@@ -441,7 +441,7 @@ func sharedChunks(t *testing.T, private string, mode os.FileMode) (store string)
 	mnt := t.TempDir()
 	run(t, zarrfs(t), "mount", store, mnt)
 	shell(t, mnt, `printf abcd > a.raw; printf '"e"\n"f"\n"g"\n"h"\n' > s.jsonl`)
-	unmount(t, zarrfs(t), mnt)
+	unmount(t, mnt)
 	run(t, "chmod", "-R", "a+rwX", store)
 	for _, array := range []string{"a", "s"} {
 		path := filepath.Join(store, array, private)
@@ -504,7 +504,7 @@ func TestOthersWriteNoPrivateFolders(t *testing.T) {
 				t.Errorf("%v: user %d cannot write: %s", where, uid, out)
 			}
 		}
-		unmount(t, zarrfs(t), mnt)
+		unmount(t, mnt)
 	}
 }
 
@@ -516,7 +516,7 @@ func TestOthersWriteSharedFolders(t *testing.T) {
 	mnt := filepath.Join(everybodysDir(t), "mnt")
 	os.Mkdir(mnt, 0o755)
 	run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
-	defer unmount(t, zarrfs(t), mnt)
+	defer unmount(t, mnt)
 	made := []string{"printf ef >> a.raw", "printf gh >> a.raw"}
 	for i, write := range append(made, writes...) {
 		out, err := asUser(t, stranger, team, "cd "+mnt+" && "+write)
@@ -554,7 +554,7 @@ func TestOthersSeeNoPrivatePictures(t *testing.T) {
 	mnt := t.TempDir()
 	run(t, zarrfs(t), "mount", store, mnt)
 	shell(t, mnt, "for f in a image/fine image/coarse/a; do head -c 8M /dev/urandom > $f.raw; done")
-	unmount(t, zarrfs(t), mnt)
+	unmount(t, mnt)
 	for path, mode := range map[string]os.FileMode{
 		"a/c/1/1": 0o600, "image/coarse": 0o700, "group": 0o711, "names": 0o711,
 		"group/secret/zarr.json": 0o600,
@@ -566,7 +566,7 @@ func TestOthersSeeNoPrivatePictures(t *testing.T) {
 	mnt = filepath.Join(everybodysDir(t), "mnt")
 	os.Mkdir(mnt, 0o755)
 	run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
-	defer unmount(t, zarrfs(t), mnt)
+	defer unmount(t, mnt)
 	files := strings.Fields("a.png a.nc a.h5 image/fine.png group.html names.nc names.h5")
 	for _, uid := range []uint32{stranger, 0, stranger} {
 		for _, file := range files {

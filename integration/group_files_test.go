@@ -681,7 +681,7 @@ func emptyMount(t *testing.T) string {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
-	t.Cleanup(func() { unmount(t, zarrfs(t), dir) })
+	t.Cleanup(func() { unmount(t, dir) })
 	return dir
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zarrfs/zarrfs/integration/mounttest"
 )
 
 // TestMemoryGroupLargeObjects writes objects of 60 MB and more in a control group of 256 MiB, with
@@ -15,7 +17,7 @@ import (
 // them in many places. The kernel does not end the daemon, and all is there after a remount.
 func TestMemoryGroupLargeObjects(t *testing.T) {
 	needRoot(t)
-	if raceDetector {
+	if mounttest.Race {
 		t.Skip("SKIPPED: the race detector takes memory of its own")
 	}
 	const rows = 240 // of 1 MB
@@ -33,7 +35,7 @@ func TestMemoryGroupLargeObjects(t *testing.T) {
 			mounted := func(use func(f *os.File)) {
 				shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .",
 					group, zarrfs(t), store))
-				defer unmount(t, zarrfs(t), mnt)
+				defer unmount(t, mnt)
 				f, err := os.OpenFile(filepath.Join(mnt, "a.raw"), os.O_RDWR, 0)
 				if err != nil {
 					t.Fatal(err)

@@ -118,6 +118,7 @@ var layers = map[string]int{
 	"integration":                    21,
 	"integration/demo":               21,
 	"integration/measures":           21,
+	"integration/mounttest":          20,
 	"integration/wan":                15,
 }
 

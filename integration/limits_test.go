@@ -21,13 +21,15 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/zarrfs/zarrfs/integration/mounttest"
 )
 
 // TestMemoryGroup writes twice as much as the control group of the daemon may have, with all
 // defaults: nothing is lost, and the kernel does not end the daemon.
 func TestMemoryGroup(t *testing.T) {
 	needRoot(t)
-	if raceDetector {
+	if mounttest.Race {
 		t.Skip("SKIPPED: the race detector takes memory of its own")
 	}
 	const limit, written = 256 << 20, 512 << 20
@@ -35,7 +37,7 @@ func TestMemoryGroup(t *testing.T) {
 	store, mnt := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
 	run(t, zarrfs(t), "create", store, "--group")
 	shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
-	defer unmount(t, zarrfs(t), mnt)
+	defer unmount(t, mnt)
 	row := make([]byte, 1<<20)
 	for i := range row {
 		row[i] = byte(i >> 4)
@@ -77,7 +79,7 @@ func TestMemoryGroup(t *testing.T) {
 // or 9 chunks, and finds what was written. At the end everything is stored.
 func TestMemoryGroupReaders(t *testing.T) {
 	needRoot(t)
-	if raceDetector {
+	if mounttest.Race {
 		t.Skip("SKIPPED: the race detector takes memory of its own")
 	}
 	const limit, readers, writers, seconds = 256 << 20, 64, 4, 6
@@ -87,7 +89,7 @@ func TestMemoryGroupReaders(t *testing.T) {
 	run(t, zarrfs(t), "create", store, "--group")
 	run(t, zarrfs(t), "create", store, "a", "--shape", fmt.Sprintf("%d,%d", rows, columns), "--chunks", "16,131072", "--dtype", "uint8")
 	shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
-	defer unmount(t, zarrfs(t), mnt)
+	defer unmount(t, mnt)
 	f, err := os.OpenFile(filepath.Join(mnt, "a.raw"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +151,7 @@ func TestMemoryGroupReaders(t *testing.T) {
 // Each request of 1 MiB has a million runs there, in 4,096 chunks or in 16,384.
 func TestMemoryGroupNarrow(t *testing.T) {
 	needRoot(t)
-	if raceDetector {
+	if mounttest.Race {
 		t.Skip("SKIPPED: the race detector takes memory of its own")
 	}
 	const limit, size, readers, writers, seconds = 256 << 20, 4 << 20, 64, 4, 3
@@ -162,7 +164,7 @@ func TestMemoryGroupNarrow(t *testing.T) {
 		run(t, zarrfs(t), "create", store, fmt.Sprintf("a%d", i), "--shape", shape, "--dtype", "uint8", "--chunks", rows+",1", "--shards", rows+","+columns)
 	}
 	shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
-	defer unmount(t, zarrfs(t), mnt)
+	defer unmount(t, mnt)
 	content := make([]byte, size)
 	for i := range content {
 		content[i] = linkedByte(int64(i))
@@ -235,7 +237,7 @@ func memoryGroup(t *testing.T, limit int64) string {
 // How much Go's runtime takes before main depends on the machine, and with some limits no Go
 // program starts. So the test raises the limit until a mount succeeds.
 func TestAddressLimit(t *testing.T) {
-	if raceDetector {
+	if mounttest.Race {
 		t.Skip("SKIPPED: the race detector takes terabytes of addresses")
 	}
 	store, mnt := treeStore(t), t.TempDir()
@@ -246,7 +248,7 @@ func TestAddressLimit(t *testing.T) {
 		text := string(out)
 		switch {
 		case err == nil:
-			unmount(t, zarrfs(t), mnt)
+			unmount(t, mnt)
 			t.Logf("refused with %v KiB of addresses, not started with %v, mounted with %d", refused, crashed, limit)
 			if len(refused) == 0 {
 				t.Error("no limit was refused in words")
@@ -273,7 +275,7 @@ func TestAddressLimit(t *testing.T) {
 func TestNothingIsInherited(t *testing.T) {
 	need(t, "bash", "flock")
 	store, mnt := treeStore(t), t.TempDir()
-	defer unmount(t, zarrfs(t), mnt)
+	defer unmount(t, mnt)
 	cmd := limited(t, "timeout", "60", "bash", "-c", `exec 9>lock; flock 9; "$0" mount "$1" "$2" 7>&1 | cat; flock -u 9; exec 9>&-; exec 9>lock; flock -n 9`, zarrfs(t), store, mnt)
 	cmd.Dir = t.TempDir()
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -315,7 +317,7 @@ func TestMountedFromAnywhere(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			mnt := t.TempDir()
-			defer unmount(t, bin, mnt)
+			defer unmount(t, mnt)
 			cmd := limited(t, "timeout", "60", "bash", "-c", script, bin, store, mnt)
 			cmd.Dir = t.TempDir()
 			if out, err := cmd.CombinedOutput(); err != nil {
@@ -355,7 +357,7 @@ func daemonDescriptors(t *testing.T, mnt string) (open []string) {
 // daemon never has more than 128 MiB in memory. That is so however much may be dirty, and whether
 // all chunks have one size or four, and whichever compressor.
 func TestMemoryOfReaders(t *testing.T) {
-	if raceDetector {
+	if mounttest.Race {
 		t.Skip("SKIPPED: the race detector takes memory of its own")
 	}
 	t.Run("one size", func(t *testing.T) { memoryOfReaders(t, "zlib", 256<<10) })
@@ -499,7 +501,7 @@ func TestFilesBeyondDescriptors(t *testing.T) {
 	mounted := true
 	defer func() {
 		if mounted {
-			unmount(t, zarrfs(t), mnt)
+			unmount(t, mnt)
 		}
 	}()
 	want := map[string]string{}
@@ -553,7 +555,7 @@ func TestFilesBeyondDescriptors(t *testing.T) {
 	for _, f := range arrays {
 		f.Close()
 	}
-	unmount(t, zarrfs(t), mnt)
+	unmount(t, mnt)
 	mounted = false
 	folders, _ := filepath.Glob(filepath.Join(scratch, "zarrfs-other-files", "*"))
 	if len(folders) != 1 {
@@ -594,7 +596,7 @@ func TestTextsBeyondDescriptors(t *testing.T) {
 		}
 		open = nil
 	}
-	defer unmount(t, zarrfs(t), mnt)
+	defer unmount(t, mnt)
 	defer closeAll()
 	line := func(i int) string { return fmt.Sprintf("\"%d\"\n", i) }
 	for i := range texts {

@@ -43,7 +43,7 @@ func linkedStore(t *testing.T, format string, links map[string]string) (dir stri
 	if err := os.WriteFile(filepath.Join(mnt, "run42/w.jsonl"), []byte("\"grün\"\n\"x\"\n"), 0); err != nil {
 		t.Error(err)
 	}
-	unmount(t, zarrfs(t), mnt)
+	unmount(t, mnt)
 	for name, text := range links {
 		if err := os.Symlink(strings.ReplaceAll(text, "STORE", dir), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)

@@ -43,7 +43,7 @@ func treeStore(t *testing.T) string {
 	if out, err := command(zarrfs(t), "mount", dir, mnt); err != nil {
 		t.Fatalf("zarrfs mount %s: %v\n%s", dir, err, out)
 	}
-	defer unmount(t, zarrfs(t), mnt)
+	defer unmount(t, mnt)
 	fill(t, filepath.Join(mnt, "g/b.raw"))
 	fill(t, filepath.Join(mnt, "g/sub/c.raw"))
 	if err := os.WriteFile(filepath.Join(mnt, "g/sub/w.jsonl"), []byte("\"grün\"\n\"\"\n\"\\u0000\"\n\"a\\u0000\"\n\"\\n\"\n\"b\"\n"), 0); err != nil {

@@ -13,19 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// needRoot skips what only root can do, or what needs programs that are not there.
-func needRoot(t *testing.T, tools ...string) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		cannot(t, "this test needs root's rights")
-	}
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			cannot(t, "this test needs "+tool)
-		}
-	}
-}
-
 // need skips a test aloud where a program is missing that not every machine has.
 func need(t *testing.T, tools ...string) {
 	t.Helper()
@@ -34,15 +21,6 @@ func need(t *testing.T, tools ...string) {
 			t.Skip("SKIPPED: ", err)
 		}
 	}
-}
-
-// cannot skips a test aloud, which ZARRFS_REQUIRE_ROOT=1 forbids.
-func cannot(t *testing.T, reason string) {
-	t.Helper()
-	if os.Getenv("ZARRFS_REQUIRE_ROOT") == "1" {
-		t.Fatal(reason)
-	}
-	t.Skip("SKIPPED: ", reason)
 }
 
 // count is a number that the environment may set, for the long mode of a test.

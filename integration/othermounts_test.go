@@ -103,7 +103,7 @@ func twoMounts(t *testing.T, format, flags, node string) (dir string, before map
 		if out, err := command(zarrfs(t), append(args, from, at)...); err != nil {
 			t.Fatalf("zarrfs mount %s: %v\n%s", from, err, out)
 		}
-		t.Cleanup(func() { unmount(t, zarrfs(t), at) })
+		t.Cleanup(func() { unmount(t, at) })
 		if name == "m" {
 			for _, file := range []string{"b.npy", "g/c.npy"} {
 				fillData(t, filepath.Join(at, file))

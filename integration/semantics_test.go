@@ -137,7 +137,7 @@ func TestChosenViewsKeepValues(t *testing.T) {
 func TestDocumentsAlone(t *testing.T) {
 	bin, dir := zarrfs(t), t.TempDir()
 	said := run(t, bin, "mount", "--views", "json", semanticsStore(t), dir)
-	defer unmount(t, bin, dir)
+	defer unmount(t, dir)
 	const text = "--views json lists no file with the values of arrays: " +
 		"a copy of the mount lacks them"
 	if !strings.Contains(said, text) {
@@ -360,7 +360,7 @@ func TestTwoMounts(t *testing.T) {
 	if err := errors.Join(unix.Stat(filepath.Join(one, "a.npy"), &a), unix.Stat(filepath.Join(two, "a.npy"), &b)); err != nil || a.Ino != b.Ino {
 		t.Errorf("a.npy has the inodes %d and %d, %v", a.Ino, b.Ino, err)
 	}
-	unmount(t, bin, two)
+	unmount(t, two)
 	if got, err := os.ReadFile(filepath.Join(one, "a.raw")); err != nil || !bytes.Equal(got, semanticsBytes()) {
 		t.Errorf("after the other mount has gone: %d bytes, %v", len(got), err)
 	}
@@ -377,7 +377,7 @@ func TestUmountWaits(t *testing.T) {
 	if err := errors.Join(err, json.Unmarshal(text, &status)); err != nil {
 		t.Error(err)
 	}
-	unmount(t, bin, dir)
+	unmount(t, dir)
 	if status.Pid == 0 || runs(status.Pid) {
 		t.Errorf("process %d still runs", status.Pid)
 	}

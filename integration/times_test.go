@@ -165,7 +165,7 @@ func mountOnce(t *testing.T, store string) onceMounted {
 	t.Helper()
 	bin, dir := zarrfs(t), t.TempDir()
 	run(t, bin, "mount", store, dir)
-	return onceMounted{dir, func() { unmount(t, bin, dir) }}
+	return onceMounted{dir, func() { unmount(t, dir) }}
 }
 
 // TestTimesNeverGoBack: while objects are counted, stored, and deleted by another program, the time

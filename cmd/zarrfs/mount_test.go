@@ -21,11 +21,23 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/statusfile"
+	"github.com/zarrfs/zarrfs/integration/mounttest"
 )
 
-// The test binary is zarrfs itself when this variable is set: mounts are served by a process of
-// their own, as a process that uses a mount which it serves can wait for itself for ever.
+// The test binary is zarrfs itself where this variable is set.
 const asProgram = "ZARRFS_TEST_AS_PROGRAM"
+
+// itself is zarrfs, as the tests of this package run it.
+var itself = mounttest.Itself(asProgram)
+
+// The harness, by short names.
+var (
+	zarrfs     = itself.Run
+	ourProgram = itself.Command
+	mounted    = itself.Mount
+	needFuse   = mounttest.NeedFuse
+	needTools  = mounttest.NeedTools
+)
 
 // patience is how long the test binary waits for an answer of a mount, where it is set.
 const patience = "ZARRFS_TEST_PATIENCE"
@@ -50,42 +62,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(run(os.Args))
 	}
-	os.Exit(runTests(m))
-}
-
-// runTests lets mounts keep their state, such as a log, in a folder of the tests' own.
-func runTests(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "zarrfs-state")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	os.Setenv("XDG_STATE_HOME", folder)
-	return m.Run()
-}
-
-// zarrfs runs the program and returns its exit code and what it wrote.
-func zarrfs(t *testing.T, args ...string) (code int, out string) {
-	t.Helper()
-	cmd := ourProgram(t, args...)
-	b, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), string(b)
-}
-
-func ourProgram(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0") // the race detector waits a second at each exit
-	return cmd
+	os.Exit(mounttest.Main(m))
 }
 
 // stateFrom returns the state of a mount, which this process asks itself: another one would be a
@@ -97,51 +74,6 @@ func stateFrom(dir string) (s statusfile.Status) {
 
 // servingPid returns the process that serves a mount.
 func servingPid(dir string) int { return stateFrom(dir).Pid }
-
-func needFuse(t *testing.T) {
-	t.Helper()
-	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
-	if err == nil {
-		f.Close()
-		return
-	}
-	if os.Getenv("ZARRFS_REQUIRE_FUSE") != "" {
-		t.Fatalf("mounted tests are required: %v", err)
-	}
-	t.Skipf("NOT TESTED: mounting, because of: %v", err)
-}
-
-// needTools skips a test aloud where a program is missing, which ZARRFS_REQUIRE_ROOT=1 forbids.
-func needTools(t *testing.T, tools ...string) {
-	t.Helper()
-	for _, tool := range tools {
-		_, err := exec.LookPath(tool)
-		switch {
-		case err == nil:
-		case os.Getenv("ZARRFS_REQUIRE_ROOT") == "1":
-			t.Fatalf("this test is required, and needs %s", tool)
-		default:
-			t.Skipf("NOT TESTED: this test needs %s", tool)
-		}
-	}
-}
-
-// mounted mounts a store for the length of the test and returns the mountpoint.
-func mounted(t *testing.T, store string, flags ...string) string {
-	t.Helper()
-	needFuse(t)
-	dir := t.TempDir()
-	t.Cleanup(func() {
-		if _, ok := mountAt(dir); ok {
-			zarrfs(t, "umount", "--lazy", dir)
-		}
-	})
-	args := append([]string{"mount"}, flags...)
-	if code, out := zarrfs(t, append(args, store, dir)...); code != 0 {
-		t.Fatalf("mount: exit code %d: %s", code, out)
-	}
-	return dir
-}
 
 const (
 	testGroup = `{"zarr_format": 3, "node_type": "group", "attributes": {"title": "test"}}`

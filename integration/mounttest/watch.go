@@ -1,4 +1,4 @@
-package integration
+package mounttest
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
-	"testing"
 	"time"
 )
 
@@ -53,26 +52,6 @@ func whyGone() string {
 		return "\nThe tests have ended their daemons, because the time of -timeout is nearly up."
 	}
 	return ""
-}
-
-// TestWatchIsNamed: where a test fails because the time was up, its failure says so. Otherwise it
-// looks as if the daemon had ended for no reason.
-func TestWatchIsNamed(t *testing.T) {
-	bin, state, dir := zarrfs(t), t.TempDir(), t.TempDir()
-	store := filepath.Join(t.TempDir(), "s.zarr")
-	run(t, bin, "create", store, "--group")
-	t.Setenv("XDG_STATE_HOME", state)
-	run(t, bin, "mount", store, dir)
-	defer timeIsUp.Store(false)
-	if timeIsUp.Load() {
-		t.Fatal("the time is up already")
-	}
-	endDaemons(state)
-	err := tryUnmount(bin, dir)
-	if err == nil || !strings.Contains(err.Error(), "ended before it could say") ||
-		!strings.Contains(err.Error(), "-timeout is nearly up") {
-		t.Errorf("umount after the end of the daemon: %v", err)
-	}
 }
 
 // daemons returns the processes named zarrfs that have that state folder.

@@ -1,0 +1,37 @@
+package mounttest
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// raceReports are what the race detector reports of the programs that the tests start. Each program
+// writes a file of its own: a daemon in the background has no standard error, and one that is
+// killed has no exit status.
+type raceReports struct{ dir string }
+
+// begin makes all programs that are started from now on write their reports. None of them waits a
+// second at its exit, as the detector's default is. What the environment asks of the detector
+// counts more.
+func (r *raceReports) begin() error {
+	if err := os.Mkdir(r.dir, 0o777); err != nil {
+		return err
+	}
+	options := "atexit_sleep_ms=0 log_path=" + filepath.Join(r.dir, "report")
+	return os.Setenv("GORACE", options+" "+os.Getenv("GORACE"))
+}
+
+// print copies the reports to w, and returns how many programs have made one.
+func (r *raceReports) print(w io.Writer) (programs int) {
+	files, _ := filepath.Glob(filepath.Join(r.dir, "*"))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			text = fmt.Appendf(nil, "a race report cannot be read: %v\n", err)
+		}
+		w.Write(text)
+	}
+	return len(files)
+}
