@@ -64,7 +64,7 @@ func (c *Chain) Assemble(
 		err = a.out.flush()
 	}
 	if err != nil {
-		return false, cmp.Or(a.out.failed, err) // not in which chunk the disk became full
+		return false, cmp.Or(a.out.failed, err) // a full disk is not an error of the chunk
 	}
 	return !s.stored, nil
 }
@@ -87,7 +87,7 @@ func (c *Chain) single(
 	return false, err
 }
 
-// place returns the number of each chunk in the index of every level.
+// place returns, for each chunk, its number in the index of every level.
 func (c *Chain) place(inner []int64) ([][]int64, error) {
 	list := make([][]int64, len(inner))
 	numbers := make([]int64, len(inner)*len(c.levels))
@@ -113,7 +113,7 @@ type assembly struct {
 	out    *output
 	pieces [][]int64 // where the chunks that come next lie in each level
 	next   func() ([]byte, error)
-	room   int64 // how many bytes of the old object may still be copied: chunks that overlap must not become a flood
+	room   int64 // bytes of the old object that may still be copied: a limit for chunks that overlap
 }
 
 // size is how long the object may become; a guess where its elements have no fixed size.
@@ -124,8 +124,8 @@ func (a *assembly) size() int64 {
 	return a.room + a.chain.indexBytes() + int64(len(a.pieces))*a.chain.EncodedBytes()
 }
 
-// longest is the longest that a shard may sensibly be, with as many bytes again for the gaps of
-// chunks once rewritten.
+// longest is how long a shard may sensibly be. Half of that is for gaps, which rewritten chunks
+// leave.
 func (c *Chain) longest() int64 {
 	return 2*(c.PerObject()*c.chunk.encoded.limit+c.indexBytes()) + slack
 }
@@ -210,7 +210,7 @@ func (a *assembly) piece(w *shardWriter, i int64) error {
 	return a.out.write(data)
 }
 
-// samePrefix is as many pieces as lie in the same chunk of a level.
+// samePrefix returns the first pieces, those that lie in the same chunk of a level.
 func samePrefix(pieces [][]int64, level int) [][]int64 {
 	n := 1
 	for n < len(pieces) && slices.Equal(pieces[n][:level+1], pieces[0][:level+1]) {
@@ -228,7 +228,7 @@ type shardWriter struct {
 	index  *Index
 	stored bool // it has begun
 
-	old span // the shard as it was; without a source there was none
+	old span // the shard as it was; its source is nil if there was none
 	was *Index
 	run span // chunks that lie one behind the other in the old shard and are to be copied
 }
@@ -258,8 +258,8 @@ func (w *shardWriter) locate(i int64) (span, error) {
 	return w.was.locate(i, w.old)
 }
 
-// keep copies a chunk of the old shard, if it holds one. Chunks that follow each other there are
-// copied at once. It returns how many bytes that is.
+// keep copies a chunk of the old shard, if it holds one, and returns its length. Chunks that follow
+// each other there are copied at once.
 func (w *shardWriter) keep(i int64) (int64, error) {
 	s, err := w.locate(i)
 	if errors.Is(err, ErrEmpty) {
@@ -282,7 +282,7 @@ func (w *shardWriter) keep(i int64) (int64, error) {
 	return s.n, nil
 }
 
-// copyRun copies the chunks that wait to be.
+// copyRun copies the chunks that are in run.
 func (w *shardWriter) copyRun() error {
 	run := w.run
 	w.run = span{}

@@ -125,7 +125,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestUnsupported holds that codecs which are not decoded are named, and what they would need.
+// TestUnsupported holds that the error for a codec that is not decoded names it, and what it would
+// need.
 func TestUnsupported(t *testing.T) {
 	cases := []struct{ codecs, want string }{
 		{`[{"name":"numcodecs.pickle"}]`, `codec "numcodecs.pickle": not decoded, as decoding it executes code from the data; if you trust it, read it with zarr-python and store it again as strings or numbers`},

@@ -87,8 +87,8 @@ func (r bitRounder) encode(dst, src []byte) ([]byte, error) {
 	}), nil
 }
 
-// wholeRounder rounds whole numbers to keep bits. One that would be rounded up to a number that the
-// type has not, or to one of the other sign, is rounded down.
+// wholeRounder rounds whole numbers to keep bits. A number is rounded down where rounding up would
+// change its sign or leave the range of the type.
 type wholeRounder struct {
 	num  scalar
 	keep int

@@ -77,8 +77,8 @@ func reversedEach(b []byte, size int) []byte {
 	return b
 }
 
-// TestBitRoundEdges: no number becomes one of the other sign, or one that its type has not. zarrs
-// makes -128 of 127, of 3 bits.
+// TestBitRoundEdges: no number changes its sign or leaves the range of its type. zarrs makes -128
+// of 127 for 3 bits.
 func TestBitRoundEdges(t *testing.T) {
 	for _, c := range []struct {
 		dataType    string

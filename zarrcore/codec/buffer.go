@@ -33,7 +33,7 @@ const (
 	spareMost  = 16 << 20
 )
 
-// getBuffer lends memory of at least n bytes; what it holds is undefined.
+// getBuffer lends memory of at least n bytes; its content is undefined.
 func getBuffer(n int64) *buffer {
 	n = max(n, 512)
 	step := bits.Len64(uint64(n-1)) - 3 // the power of two that holds n in eighths: 5 to 8 of them
@@ -49,7 +49,7 @@ func getBuffer(n int64) *buffer {
 	return &buffer{b: make([]byte, size), class: class}
 }
 
-// release gives the memory back; nil is nothing to give.
+// release gives the memory back. b may be nil.
 func (b *buffer) release() {
 	switch {
 	case b == nil:
@@ -92,14 +92,14 @@ func (s *spareBuffers) take(class int) *buffer {
 	return nil
 }
 
-// put takes a buffer back, and gives what is too much to the system.
+// put takes a buffer back, and returns memory beyond the limit to the system.
 func (s *spareBuffers) put(b *buffer) {
 	for _, gone := range s.keep(b) {
 		_, _ = mapped.Put(gone.b) // what cannot go back is lost: it is one of 65,000 mappings
 	}
 }
 
-// areMany reports whether more is kept than may be. mu is held.
+// areMany reports whether more is kept than the limit allows. mu is held.
 func (s *spareBuffers) areMany() bool {
 	if len(s.list) <= s.each {
 		return s.bytes > int64(s.each)*spareMost
@@ -132,8 +132,7 @@ type span struct {
 	off, n int64
 }
 
-// read fills p from the stretch's byte off on. An object that turns out shorter than it said is
-// corrupt.
+// read fills p from byte off of the stretch on. An object that is shorter than its Size is corrupt.
 func (s span) read(p []byte, off int64) error {
 	n, err := s.src.ReadAt(p, s.off+off)
 	switch {
@@ -145,7 +144,7 @@ func (s span) read(p []byte, off int64) error {
 	return err
 }
 
-// part is a stretch of the stretch, which must hold it.
+// part is a stretch within s.
 func (s span) part(off, n int64) span { return span{s.src, s.off + off, n} }
 
 // memory is a Source of bytes at hand.

@@ -63,7 +63,7 @@ func (c config) castType(in state) (dtype.Type, error) {
 	return t, err
 }
 
-// casts reads the casts of both directions.
+// casts reads the conversions of both directions.
 func (c config) casts(given, made dtype.Type) (encode, decode *valueCast, err error) {
 	rules, err := c.castRules()
 	if err != nil {
@@ -79,7 +79,7 @@ func (c config) casts(given, made dtype.Type) (encode, decode *valueCast, err er
 	return encode, decode, err
 }
 
-// castRules reads what holds in both directions.
+// castRules reads the rules that both directions have in common.
 func (c config) castRules() (valueCast, error) {
 	var v valueCast
 	name, err := c.oneOf("rounding", "nearest-even", "nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away")

@@ -11,8 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// categorize (numcodecs) stores strings as numbers: 0 for none, which decodes to the empty string,
-// and k for label k. Strings are of fixed size, or objects (categorize_object.go).
+// categorize (numcodecs) stores strings as numbers: k for label k, and 0 for any other string,
+// which decodes to the empty one. Strings are of fixed size, or objects (categorize_object.go).
 func init() { register("numcodecs.categorize", bindCategorize) }
 
 // labels is categorize bound to its strings.
@@ -20,9 +20,9 @@ type labels struct {
 	from  scalar
 	size  int64
 	table [][]byte // what each number decodes to, each size bytes
-	whole []bool   // label k+1 is the whole of its text, so that an element can be it
+	whole []bool   // label k+1 was not cut, so that an element can be equal to it
 
-	numbers map[string]uint64 // the number of each label that can be
+	numbers map[string]uint64 // the number of each label that an element can be equal to
 }
 
 func bindCategorize(in state, cfg config) (step, state, error) {
@@ -69,7 +69,7 @@ func (l *labels) step() step {
 	return s
 }
 
-// counts returns nil if the type's numbers can count so many labels.
+// counts returns nil if numbers of the type can count that many labels.
 func (s scalar) counts(labels int) error {
 	_, most := s.bounds()
 	if s.class == boolean {
@@ -98,7 +98,7 @@ func (l *labels) encode(dst, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-// labelTable spells each label as an element, cut and padded as NumPy does; number 0 is the empty
+// labelTable returns each label as an element, cut and padded as NumPy does; number 0 is the empty
 // string. whole says which labels were not cut.
 func labelTable(cfg config, t dtype.Type) (table [][]byte, whole []bool, err error) {
 	v := cfg.get("labels")
@@ -116,7 +116,7 @@ func labelTable(cfg config, t dtype.Type) (table [][]byte, whole []bool, err err
 	return table, whole, nil
 }
 
-// spell writes a string as one element.
+// spell returns a string as one element.
 func spell(text string, t dtype.Type) []byte {
 	b := make([]byte, t.Size)
 	off := 0

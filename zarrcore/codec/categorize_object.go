@@ -10,7 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// categorize of objects: as of fixed-size strings, and the labels are as long as they are.
+// categorize of objects is as that of strings of fixed size, but its labels are not cut.
 func init() { registerForm("numcodecs.categorize", bindCategorizeObject) }
 
 // objectLabels is categorize bound to strings of any length.
@@ -19,7 +19,7 @@ type objectLabels struct {
 	text  []byte      // all labels
 	table []vlen.Span // where each is in it; number 0 is the empty string
 
-	numbers map[string]uint64 // of the labels; of two that are the same, of the first
+	numbers map[string]uint64 // of the labels; of the first one where two are the same
 }
 
 func bindCategorizeObject(in state, cfg config) (form, state, error) {
@@ -77,10 +77,10 @@ func (l *objectLabels) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 	return e, false, nil
 }
 
-// writable: every label needs a number that the type has.
+// writable returns nil if the type has a number for every label.
 func (l *objectLabels) writable() error { return l.from.counts(len(l.table) - 1) }
 
-// accepts: numcodecs stores what is not a label as the empty string, which is to lose it.
+// accepts refuses what is not a label. numcodecs stores the empty string instead, and so loses it.
 func (l *objectLabels) accepts(b []byte) error {
 	if _, known := l.numbers[string(b)]; !known {
 		return fmt.Errorf("expected one of the %d labels of codec \"categorize\", found %.40q", len(l.table)-1, b)

@@ -2,8 +2,8 @@
 // codecs once to the exact type, shape and size of the array's chunks. Then it turns encoded
 // objects into the array's bytes, and back.
 //
-// Each codec is one file with a line that registers it; docs/FORMATS.md lists them. What a codec is
-// bound to it knows exactly: every buffer has its final size before decoding begins, and more or
+// Each codec is one file with a line that registers it; docs/FORMATS.md lists them. A codec knows
+// exactly what it is bound to: every buffer has its final size before decoding begins, and more or
 // fewer bytes than that are an error.
 package codec
 
@@ -98,7 +98,7 @@ func (c *Chain) bindLevel(codecs []meta.Codec, st state) ([]meta.Codec, state, e
 		}
 		filter, after, err := e.bind(st, config{f.Config})
 		if err != nil || filter.decodes() || after.recut {
-			return nil, st, nil // a filter that computes or cuts axes; what is wrong with it, bindPipeline says
+			return nil, st, nil // a filter that computes or cuts axes; bindPipeline reports its errors
 		}
 		filter.name = f.Name
 		lossy = append(lossy, filter)
@@ -110,7 +110,7 @@ func (c *Chain) bindLevel(codecs []meta.Codec, st state) ([]meta.Codec, state, e
 	}
 	l := level{index: s.index, axes: make([]levelAxis, len(st.begin))}
 	for a := range l.axes {
-		l.axes[a].mod = 1 // an axis of length 1 that the shard has not
+		l.axes[a].mod = 1 // an axis of length 1 that the shard does not have
 	}
 	for i, stride := range strides(s.counts, 1) {
 		if axis := st.axes[i]; axis != newAxis {
@@ -136,7 +136,7 @@ func (c *Chain) finishLevels(object []int64) {
 }
 
 // Chunk is the shape, in the array's axes, of the chunk that can be decoded apart: the innermost
-// chunk of a shard, where the chain allows to read it alone, otherwise the whole object.
+// chunk of a shard, where the chain allows reading it alone, otherwise the whole object.
 func (c *Chain) Chunk() []int64 { return c.shape }
 
 // ChunkBytes is the size of a decoded chunk.
@@ -152,15 +152,15 @@ func (c *Chain) PerObject() int64 {
 }
 
 // Sharded reports whether an object is a shard, whose chunks are found through its index, even if
-// it is only one.
+// there is only one.
 func (c *Chain) Sharded() bool { return len(c.levels) > 0 }
 
 // Plain reports whether an encoded chunk is the decoded one, byte for byte.
 func (c *Chain) Plain() bool { return c.chunk.plain() }
 
 // Decode decodes the chunk of that number, counted in C order of the array's axes within the
-// object, into dst: ChunkBytes bytes in C order and in the array's byte order. What dst has in
-// capacity beyond may be scribbled on. ErrEmpty says that the shard has no such chunk; dst is then
+// object, into dst: ChunkBytes bytes in C order and in the array's byte order. The rest of dst's
+// capacity may be overwritten. ErrEmpty says that the shard has no such chunk; dst is then
 // undefined.
 func (c *Chain) Decode(dst []byte, src Source, inner int64) error {
 	if err := c.checkCall(dst, inner); err != nil {

@@ -7,8 +7,9 @@ type compressor struct{ compress.Decoder }
 
 func (c compressor) decode(dst, src []byte) (int, error) { return c.Decode(dst, src) }
 
-// An encoderMaker makes the encoder that a configuration describes. Its error is why there is none:
-// as configurations of compressors matter to encoding only, the chain can still be read.
+// An encoderMaker makes the encoder that a configuration describes. An error is no reason to refuse
+// the chain: the configuration of a compressor matters to encoding only, so the array can still be
+// read.
 type encoderMaker func(in state, cfg config) (compress.Encoder, error)
 
 // compressorBinder binds a decoder that needs no configuration.
@@ -25,7 +26,7 @@ func compressorBinder(d compress.Decoder, m encoderMaker) binder {
 	}
 }
 
-// leveled is the encoderMaker of a compressor that has but a level, from lo to hi.
+// leveled is the encoderMaker of a compressor whose only parameter is a level, from lo to hi.
 func leveled(missing, lo, hi int64, at func(level int) compress.Encoder) encoderMaker {
 	return func(_ state, cfg config) (compress.Encoder, error) {
 		level, err := cfg.integer("level", missing, lo, hi)

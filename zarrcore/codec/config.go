@@ -20,7 +20,7 @@ func (c config) get(key string) pyjson.Value {
 	return pyjson.Value{}
 }
 
-// expected is the error for a member of the wrong sort.
+// expected returns the error for a member of the wrong kind.
 func (c config) expected(key, what string) error {
 	v := c.v.Get(key)
 	if !v.Exists() {
@@ -38,7 +38,7 @@ func shorten(raw []byte) string {
 	return string(raw)
 }
 
-// only refuses members of other names, for codecs whose specification makes them invalid.
+// only refuses members with other names, for codecs whose specification forbids them.
 func (c config) only(known ...string) error {
 	for name := range c.v.Entries() {
 		if !slices.Contains(known, name) {
@@ -74,7 +74,7 @@ func (c config) boolean(key string, missing bool) (bool, error) {
 	return b, nil
 }
 
-// number returns a number that must be there.
+// number returns a number, which is required.
 func (c config) number(key string) (float64, error) {
 	f, ok := c.get(key).Float64()
 	if !ok {
@@ -83,7 +83,7 @@ func (c config) number(key string) (float64, error) {
 	return f, nil
 }
 
-// oneOf returns a text that is one of some, or missing where the member is absent.
+// oneOf returns one of some texts, or missing where the member is absent.
 func (c config) oneOf(key, missing string, some ...string) (string, error) {
 	v := c.get(key)
 	if !v.Exists() {
@@ -97,7 +97,7 @@ func (c config) oneOf(key, missing string, some ...string) (string, error) {
 	return "", c.expected(key, fmt.Sprintf("one of %q", some))
 }
 
-// codecs returns a chain of codecs that must be there. Items are {name, configuration} or, since
+// codecs returns a chain of codecs, which is required. Items are {name, configuration} or, since
 // v3.1, a bare name.
 func (c config) codecs(key string) ([]meta.Codec, error) {
 	v := c.get(key)
@@ -118,7 +118,7 @@ func (c config) codecs(key string) ([]meta.Codec, error) {
 	return list, nil
 }
 
-// lengths returns a shape of lo or more per axis that must be there.
+// lengths returns a shape, which is required: lo or more for each axis.
 func (c config) lengths(key string, rank int, lo int64) ([]int64, error) {
 	v := c.get(key)
 	what := fmt.Sprintf("%d integers of at least %d", rank, lo)

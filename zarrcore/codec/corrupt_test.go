@@ -69,7 +69,7 @@ func TestCorruptShards(t *testing.T) {
 	}
 }
 
-// TestCorruptObjects holds that an object of another length than its codecs say never decodes.
+// TestCorruptObjects holds that an object does not decode if its codecs expect another length.
 func TestCorruptObjects(t *testing.T) {
 	cases := []struct {
 		codecs string
@@ -101,7 +101,7 @@ func TestCorruptObjects(t *testing.T) {
 	}
 }
 
-// TestEmptyArray holds that a chunk of no bytes needs none.
+// TestEmptyArray holds that a chunk without bytes needs no object.
 func TestEmptyArray(t *testing.T) {
 	a := arrayOf(t, `"uint8"`, []int64{4}, `["bytes","gzip"]`)
 	a.Chunk = []int64{0}
@@ -114,7 +114,7 @@ func TestEmptyArray(t *testing.T) {
 	}
 }
 
-// shrinking is an object that turns out shorter than it said.
+// shrinking is an object that is shorter than its Size.
 type shrinking struct{ memory }
 
 func (s shrinking) Size() int64 { return s.memory.Size() + 4 }
@@ -176,7 +176,7 @@ func TestPackBits(t *testing.T) {
 			t.Errorf("%s %s: encoded to %x, %v, want %x", c.dataType, c.config, packed, err, c.packed)
 		}
 	}
-	for _, padding := range []string{"first_byte", "last_byte"} { // which zarrs leaves out where all bits are stored
+	for _, padding := range []string{"first_byte", "last_byte"} { // zarrs leaves it out where all bits are stored
 		chain := mustBind(t, `"uint16"`, []int64{2}, `[{"name":"packbits","configuration":{"padding_encoding":"`+padding+`"}}]`)
 		got := make([]byte, 4)
 		if err := chain.Decode(got, memory{1, 2, 3, 4}, 0); err != nil || !bytes.Equal(got, []byte{1, 2, 3, 4}) {

@@ -9,7 +9,7 @@ func differences(dst, src []byte, to, from scalar) {
 		to, from, lanes = to.part(), from.part(), 2
 	}
 	var whole uint64
-	var floats [2]float64 // what came before; the number before the first is nothing
+	var floats [2]float64 // the number before; 0 before the first one
 	first := true
 	for len(src) > 0 {
 		n := min(len(src)/from.size, blockLen)
@@ -58,7 +58,7 @@ func floatDifferences(dst, src []byte, to, from scalar, n int, last [2]float64, 
 	round := rounder(from.size)
 	for i, v := range block[:n] {
 		lane := i & (lanes - 1)
-		if !first || i >= lanes { // the first number stays as it is, were it -0
+		if !first || i >= lanes { // the first number stays as it is, even if it is -0
 			block[i] = round(v - last[lane])
 		}
 		last[lane] = v

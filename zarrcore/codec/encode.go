@@ -19,7 +19,7 @@ type encodes struct{ compress.Encoder }
 
 func (e encodes) encode(dst, src []byte) ([]byte, error) { return e.Encode(dst, src) }
 
-// notEncoded is an errors.ErrUnsupported that says why, and no more.
+// notEncoded is an errors.ErrUnsupported with a text of its own.
 type notEncoded string
 
 func (e notEncoded) Error() string { return string(e) }
@@ -39,7 +39,7 @@ func (p *pipeline) addEncoder(s step) {
 	}
 }
 
-// precede puts filters that work on each element alone before all others.
+// precede puts filters before all others. They work on each element alone.
 func (p *pipeline) precede(filters []step) {
 	rest := p.encs
 	p.encs = nil
@@ -96,7 +96,7 @@ func (p *pipeline) encode(dst, chunk []byte) ([]byte, error) {
 	return out, nil
 }
 
-// room is how much memory an encoded chunk is given at first, so that most encoders need no more.
+// room is the memory that an encoded chunk is given at first. Most encoders need no more.
 func (p *pipeline) room() int64 {
 	if p.encoded.size != unknown {
 		return p.encoded.size
@@ -125,7 +125,7 @@ func (c *Chain) writableIndexes() error {
 	return nil
 }
 
-// EncodedBytes is how much memory EncodeChunk needs for what it appends: few chunks need more.
+// EncodedBytes is how many bytes EncodeChunk appends for most chunks; a few need more.
 func (c *Chain) EncodedBytes() int64 { return c.chunk.room() }
 
 // EncodeChunk appends the encoding of a chunk, ChunkBytes bytes in C order and in the array's byte

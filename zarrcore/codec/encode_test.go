@@ -104,8 +104,8 @@ func encodePieces(c *Chain, a *meta.Array, whole []byte, elide bool) ([]piece, e
 	return pieces, nil
 }
 
-// TestEncodeChains encodes what other libraries stored. Where no compressor has a choice the object
-// is theirs, byte for byte.
+// TestEncodeChains encodes what other libraries stored. Where no compressor has a choice, the
+// object is the same byte for byte.
 func TestEncodeChains(t *testing.T) {
 	exact, written := 0, 0
 	for _, doc := range goldenChains(t) {
@@ -197,7 +197,7 @@ func TestAssemble(t *testing.T) {
 	}
 }
 
-// checkKept compares every chunk of two shards but the one that was replaced by data.
+// checkKept compares every chunk of two shards, except the one that was replaced by data.
 func checkKept(t *testing.T, name string, c *Chain, old, now Source, inner int64, data []byte, empty bool) {
 	t.Helper()
 	for i := range c.PerObject() {
@@ -394,7 +394,7 @@ func TestEncodeNoAllocation(t *testing.T) {
 	}
 }
 
-// TestEncodeConcurrently: many encode by one chain at once, each to what one alone encodes to.
+// TestEncodeConcurrently: goroutines that encode by one chain at once get what one alone gets.
 func TestEncodeConcurrently(t *testing.T) {
 	for _, doc := range goldenChains(t) {
 		name := doc.Get("name").Text()
@@ -419,7 +419,7 @@ func TestEncodeConcurrently(t *testing.T) {
 	}
 }
 
-// parts is an object, and how long the parts were in which it came.
+// parts is an object, and the lengths of the parts in which it was written.
 type parts struct {
 	collected
 	lengths []int
@@ -430,8 +430,8 @@ func (p *parts) Write(b []byte) (int, error) {
 	return p.collected.Write(b)
 }
 
-// TestAssembleInParts: of a large shard one part at a time is held. So it is where its chunks are
-// copied from the stored one, and where its index comes first.
+// TestAssembleInParts: only one part of a large shard is held at a time. That is so also where its
+// chunks are copied from the stored one, and where its index comes first.
 func TestAssembleInParts(t *testing.T) {
 	const chunk = 3 << 20
 	shards := `{"name":"sharding_indexed","configuration":{"chunk_shape":[%d],"codecs":[%s],` +
@@ -484,7 +484,7 @@ func (f *full) WriteAt([]byte, int64) (int, error) { return 0, errFull }
 
 var errFull = errors.New("the disk is full")
 
-// TestAssembleFull: what the object is written to fails with its own error, wherever it does.
+// TestAssembleFull: an error of the Sink is returned as it is, wherever it occurs.
 func TestAssembleFull(t *testing.T) {
 	for _, where := range []string{"start", "end"} {
 		codecs := fmt.Sprintf(`[{"name":"sharding_indexed","configuration":{"chunk_shape":[3145728],

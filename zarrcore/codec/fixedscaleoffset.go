@@ -34,8 +34,8 @@ func bindFixedScaleOffset(in state, cfg config) (step, state, error) {
 	return filterStep(p, f, back), out, nil
 }
 
-// arithmetic is the size of the floats that NumPy computes in, given numbers of the type and
-// Python's.
+// arithmetic is the size of the floats in which NumPy computes with numbers of the type and numbers
+// of Python.
 func (s scalar) arithmetic() int {
 	if s.class == floating {
 		return s.size

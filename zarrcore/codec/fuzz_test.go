@@ -84,7 +84,7 @@ func FuzzChain(f *testing.F) {
 		f.Add(uint8(i), []byte{}, uint8(0))
 		f.Add(uint8(i), make([]byte, 96), uint8(1))
 		object, _, err := encodeObject(chain, a, make([]byte, count(a.Chunk)*a.Type.Size), false)
-		if err == nil { // some take no zeros
+		if err == nil { // some cannot encode zeros
 			f.Add(uint8(i), object, uint8(0))
 		}
 	}
@@ -169,7 +169,7 @@ func FuzzBind(f *testing.F) {
 	})
 }
 
-// checkBound holds that a chain that cannot be is either invalid or not supported.
+// checkBound holds that a chain that cannot be bound is either invalid or not supported.
 func checkBound(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && errors.Is(err, meta.ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {

@@ -44,8 +44,8 @@ func filterArray(config pyjson.Value, size int) *meta.Array {
 	}
 }
 
-// TestFilters decodes what numcodecs encoded or, where encoding loses, what it decodes itself
-// (testdata/filters.py).
+// TestFilters decodes what numcodecs encoded. The expected array is what went in or, where encoding
+// loses, what numcodecs decodes (testdata/filters.py).
 func TestFilters(t *testing.T) {
 	for _, c := range lines(t, "testdata/filters.jsonl") {
 		config := c.Get("config")
@@ -202,7 +202,7 @@ func TestPartialReads(t *testing.T) {
 // TestStoredBlocks reads parts of a blosc buffer whose blocks are not compressed, and longer than
 // the first read.
 func TestStoredBlocks(t *testing.T) {
-	const size, block = 512 << 10, 64 << 10 // blosc's package serves stored buffers in such blocks
+	const size, block = 512 << 10, 64 << 10 // package blosc reads stored buffers in such blocks
 	want := bytes.Repeat([]byte("stored..."), size/9+1)[:size]
 	object := []byte{2, 1, 0x02, 1}
 	for _, n := range []uint32{size, 1000, size + 16} {

@@ -18,8 +18,8 @@ func halfToFloat(h uint16) float32 {
 	return math.Float32frombits(math.Float32bits(v) | sign)
 }
 
-// floatToHalf rounds to the nearest binary16 number, ties to even, straight from float64: by way of
-// float32 it would round twice.
+// floatToHalf rounds to the nearest binary16 number, ties to even. It starts from float64: by way
+// of float32 it would round twice.
 func floatToHalf(v float64) uint16 {
 	bits := math.Float64bits(v)
 	sign := uint16(bits >> 48 & 0x8000)

@@ -5,8 +5,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// jenkins_lookup3 (numcodecs) is the hash that HDF5's metadata carries, over a prefix and the
-// bytes, behind them.
+// jenkins_lookup3 (numcodecs) is the hash in HDF5's metadata. It stands behind the bytes, and
+// covers a prefix and them.
 func init() { register("numcodecs.jenkins_lookup3", bindJenkins) }
 
 func bindJenkins(in state, cfg config) (step, state, error) {

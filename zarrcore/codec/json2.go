@@ -38,11 +38,11 @@ func jsonBinder(tail int) formBinder {
 	}
 }
 
-// least: an element takes a character, and a comma or a bracket.
+// least counts a character for each element, and a comma or a bracket.
 func (f *jsonForm) least(n int64) int64 { return 2 * n }
 
-// decode reads the whole document. Elements are in C order by their nesting. Those of a flat list,
-// if that is the shape that the document says, are in the order of the chain.
+// decode reads the whole document. Nested elements are in C order. Those of a flat list are in the
+// order of the chain; the document then has the shape of the list.
 func (f *jsonForm) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 	doc, err := pyjson.Parse(b)
 	if err == nil {
@@ -122,7 +122,7 @@ func appendNested(e *vlen.Elements, list pyjson.Value, items int, shape []int64)
 }
 
 // appendValue appends a value without white space. A string is spelled as other codecs spell it,
-// which is never longer. Half of a surrogate pair stays as it is: UTF-8 cannot say it.
+// which is never longer. Half of a surrogate pair stays as it is, because UTF-8 cannot express it.
 func appendValue(dst []byte, v pyjson.Value) []byte {
 	if text := v.Text(); v.Kind() == pyjson.String && !strings.ContainsRune(text, utf8.RuneError) {
 		return vlen.AppendString(dst, []byte(text))
@@ -130,8 +130,8 @@ func appendValue(dst []byte, v pyjson.Value) []byte {
 	return append(dst, v.Raw()...)
 }
 
-// writable: json cannot tell the shape of a chunk, nor its elements from the lists that they are
-// nested by.
+// writable returns nil for json2. json cannot be written: its readers cannot know the shape of a
+// chunk, nor distinguish elements from the lists around them.
 func (f *jsonForm) writable() error {
 	if f.tail < 2 {
 		return notEncoded("it is decoded only: json2 has taken its place")
@@ -142,8 +142,8 @@ func (f *jsonForm) writable() error {
 func (f *jsonForm) accepts([]byte) error { return nil }
 
 // encode writes elements that are in C order nested by the chunk's shape, as numcodecs does, and
-// others as a flat list of them. All is ASCII, as by Python's json.dumps: the codec's encoding may
-// be that.
+// others as a flat list of them. All is ASCII, as from Python's json.dumps, because the codec's
+// encoding may be ASCII.
 func (f *jsonForm) encode(dst []byte, e *vlen.Elements, moved bool) ([]byte, error) {
 	shape := f.shape
 	if moved {
@@ -178,7 +178,7 @@ func (f *jsonForm) nest(dst []byte, e *vlen.Elements, next *int64, shape []int64
 	return append(dst, ']')
 }
 
-// fill is the fill value as it stands in the document.
+// fill returns the fill value as the document has it.
 func (f *jsonForm) fill(a *meta.Array) (*vlen.Elements, error) {
 	return single(vlen.JSON, dtype.Type{}, a.Fill), nil
 }

@@ -19,7 +19,8 @@ func (c *Chain) IndexRange() (off, n int64) {
 }
 
 // Locate returns where the encoded bytes of a chunk are in an object: n bytes at off. A shard's
-// index comes from src, which may fail to read it. A chunk that the shard has not is ErrEmpty.
+// index comes from src, which may fail to read it. The error is ErrEmpty for a chunk that the shard
+// does not have.
 func (c *Chain) Locate(src Source, inner int64) (off, n int64, err error) {
 	if err := c.checkInner(inner); err != nil {
 		return 0, 0, err

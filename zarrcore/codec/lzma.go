@@ -31,11 +31,11 @@ func bindLZMA(in state, cfg config) (step, state, error) {
 	return s, in.compressed(), nil
 }
 
-// extremePreset is a flag of presets that has liblzma try harder.
+// extremePreset is a flag of presets: liblzma then tries harder.
 const extremePreset = 1 << 31
 
-// lzmaEncoder adds what matters to encoding alone: the check, the size of the dictionary, and
-// filters of any format.
+// lzmaEncoder adds what only encoding needs: the check, the size of the dictionary, and filters of
+// any format.
 func lzmaEncoder(e compress.LZMA, cfg config) (compress.LZMA, error) {
 	if e.Format == compress.LZMAAuto {
 		return e, notEncoded("its format is chosen by what is decoded")

@@ -13,15 +13,15 @@ import (
 // its bytes, or from the index of a shard. The chunks of such a shard and its index fill it. They
 // do so with one number of entries only, for each more takes 16 bytes.
 
-// Check is compress.ErrCorrupt for a shard whose index is not that of as many chunks as the chain
-// expects. The chain is sharded.
+// Check returns compress.ErrCorrupt for a shard whose index is for another number of chunks than
+// the chain expects. The chain is sharded.
 func (c *Chain) Check(src Source) error {
 	_, err := c.levels[0].index.find(span{src, 0, src.Size()})
 	return err
 }
 
 // Measure finds out how much an object holds. It may have another length than the chain is bound
-// to, and Whole is what one of that length holds. It must hold no more unless it is sharded.
+// to, and Whole is what one of that length holds. Objects that are not sharded must hold no more.
 func (c *Chain) Measure(src Source) (found int64, err error) {
 	s := span{src, 0, src.Size()}
 	if c.Sharded() {
@@ -86,12 +86,12 @@ func (p *pipeline) measure(s span) (found int64, err error) {
 	return int64(len(buf)), nil
 }
 
-// ofBytes reports whether the step's codec stands behind the one that makes bytes of the array.
+// ofBytes reports whether the step's codec turns bytes into bytes.
 func (s *step) ofBytes() bool {
 	return meta.Codec{Name: s.name}.Kind() == meta.BytesToBytes
 }
 
-// measure returns how many chunks a shard has the index of.
+// measure returns for how many chunks the index of a shard is.
 func (r *indexReader) measure(shard span) (int64, error) {
 	room := shard.n - (r.codecs.encoded.size - 16*r.n) // without a checksum
 	raw := make([]byte, max(0, min(room, maxIndex))/16*16)

@@ -65,7 +65,7 @@ func shardChain(t *testing.T, rows int, endian string, checked, atStart bool) *C
 }
 
 // TestMeasureShard measures shards of one to five rows by a chain of two rows. Its own index is
-// accepted, and that of no other number of rows.
+// accepted, and the index of any other number of rows is refused.
 func TestMeasureShard(t *testing.T) {
 	all := []int{1, 3, -1, 2, 700, 1, -1, -1, 5, -1}
 	for _, endian := range []string{"little", "big"} {

@@ -24,7 +24,7 @@ func scalarOf(t dtype.Type) (scalar, error) {
 }
 
 // numberType reads a dtype from a filter's configuration; where it is absent the type is missing.
-// In v3 the byte order that it names means nothing: numbers are in the order of the bytes codec.
+// In v3 the byte order that it names has no meaning: numbers are in the order of the bytes codec.
 func (s state) numberType(cfg config, key string, missing dtype.Type) (dtype.Type, scalar, error) {
 	t := missing
 	if v := cfg.get(key); v.Kind() == pyjson.String {
@@ -45,14 +45,14 @@ func (s state) numberType(cfg config, key string, missing dtype.Type) (dtype.Typ
 	return t, num, err
 }
 
-// pair is the two types of a filter: it was given numbers of one and made numbers of the other.
+// pair is the two types of a filter: it turned numbers of one into numbers of the other.
 type pair struct {
 	to, from scalar // in the direction of decoding
 }
 
 // bindPair reads a filter's two types, and finds the state after it. Like NumPy's view, it takes
-// any bytes for numbers of the first type, as long as they divide: an int64 delta of datetimes is
-// common.
+// any bytes for numbers of the first type, if their size is a multiple of the number's: an int64
+// delta of datetimes is common.
 func bindPair(in state, cfg config, dtypeKey, astypeKey string) (pair, state, error) {
 	missing := in.typ
 	if in.v2 {
@@ -77,7 +77,7 @@ func bindPair(in state, cfg config, dtypeKey, astypeKey string) (pair, state, er
 	return pair{to, from}, in.retyped(made, in.size/given.Size), nil
 }
 
-// count is how many numbers src holds, if dst can take them.
+// count returns how many numbers src holds, if dst has room for them.
 func (p pair) count(dst, src []byte) (int, error) {
 	n := len(src) / p.from.size
 	if len(src)%p.from.size != 0 || n*p.to.size > len(dst) {
@@ -123,7 +123,7 @@ func (e filterEncode) encode(dst, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-// extend makes dst longer by n bytes, which are room.
+// extend makes dst longer by n bytes, whose content is undefined.
 func extend(dst []byte, n int) (out, room []byte) {
 	out = slices.Grow(dst, n)[:len(dst)+n]
 	return out, out[len(dst):]

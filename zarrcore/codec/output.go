@@ -13,7 +13,7 @@ type output struct {
 	failed  error  // of dst
 }
 
-// newOutput returns an output of an object that may become size bytes long.
+// newOutput returns an output for an object of up to size bytes.
 func newOutput(dst Sink, size int64) *output {
 	n := min(size, partBytes)
 	mem := getBuffer(n)
@@ -66,8 +66,7 @@ func (o *output) copy(s span) error {
 	return nil
 }
 
-// room appends bytes to the part, for the caller to fill: n, or fewer where the part has no room
-// for so many.
+// room appends up to n bytes to the part, as many as it has room for. The caller fills them.
 func (o *output) room(n int64) ([]byte, error) {
 	if len(o.part) == cap(o.part) {
 		if err := o.flush(); err != nil {
@@ -79,7 +78,7 @@ func (o *output) room(n int64) ([]byte, error) {
 	return o.part[begin:], nil
 }
 
-// writeAt writes over bytes that the object has.
+// writeAt overwrites bytes of the object.
 func (o *output) writeAt(p []byte, off int64) error {
 	if n := min(o.written-off, int64(len(p))); n > 0 {
 		if _, err := o.dst.WriteAt(p[:n], off); err != nil {

@@ -65,8 +65,8 @@ func bindPackBits(in state, cfg config) (step, state, error) {
 	return step{move: p, enc: p}, out, nil
 }
 
-// bare reports whether the byte that counts the padding may be missing: where all bits are stored
-// zarrs writes none.
+// bare reports whether the byte that counts the padding may be missing: zarrs does not write it
+// where all bits are stored.
 func (p *bitPacking) bare() bool { return p.head+p.tail > 0 && p.width == 8*p.size }
 
 // bit reads a bit's number under either of the names in use.
@@ -78,7 +78,7 @@ func (c config) bit(key, other string, missing, valueBits int) (int, error) {
 	return int(n), err
 }
 
-// packingOf finds the numbers that a type is made of, and how many of their bits mean something.
+// packingOf finds the numbers that a type is made of, and how many of their bits have a meaning.
 func packingOf(in state) (*bitPacking, int, error) {
 	p := &bitPacking{size: int(in.typ.Size), big: in.typ.Order == dtype.Big}
 	valueBits, parts := 8*p.size, 1
@@ -146,8 +146,8 @@ func (p *bitPacking) decode(dst, src []byte) (int, error) {
 	return int(p.numbers) * p.size, nil
 }
 
-// unpack takes the numbers off a stream of bits. pending holds at most 7 bits between numbers, so 8
-// bytes more than a word at the widest: those of 58 bits and more take their last byte apart.
+// unpack takes the numbers off a stream of bits. pending holds at most 7 bits between numbers.
+// Numbers of 58 bits and more do not fit beside them, and their last byte is taken apart.
 func (p *bitPacking) unpack(dst, src []byte) {
 	var pending uint64
 	have := 0
@@ -183,8 +183,8 @@ func (p *bitPacking) encode(dst, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-// pack puts the numbers into a stream of bits. pending holds at most 7 bits between numbers, so
-// that of a number that has 58 bits or more some may be left over.
+// pack puts the numbers into a stream of bits. pending holds at most 7 bits between numbers. Of a
+// number of 58 bits or more some bits may then be left over.
 func (p *bitPacking) pack(dst, src []byte) {
 	var pending uint64
 	have := 0

@@ -24,9 +24,9 @@ func isBlosc(s *step) bool {
 // Partial reports whether DecodePart can read and decode less than the whole chunk.
 func (c *Chain) Partial() bool { return c.Plain() || c.blocks }
 
-// window is the grain, in bytes of the chunk, of what DecodePart decodes of blosc blocks: fresh
-// memory costs more to touch than a block costs to decode, and a reader at random seldom wants
-// what lies next to it.
+// window is the unit, in bytes of the chunk, in which DecodePart decodes blosc blocks. To touch
+// fresh memory costs more than to decode a block, and a reader at random seldom wants the bytes
+// beside its own.
 const window = 4 << 10
 
 // DecodePart decodes at least bytes [off, off+n) of a chunk. It decides to decode bytes [lo, hi),
@@ -118,8 +118,8 @@ type blockReader struct {
 }
 
 // decode decodes the blocks that hold the wanted bytes; blocks that follow each other in the
-// encoded buffer are read at once. They need not be in order there: c-blosc's threads write them as
-// they come.
+// encoded buffer are read at once. They need not be in order there: c-blosc's threads write blocks
+// as they finish.
 func (r *blockReader) decode(dst []byte) error {
 	first, last := int(r.lo/r.x.BlockSize()), int((r.hi-1)/r.x.BlockSize())
 	for first <= last {

@@ -19,7 +19,7 @@ var writtenTypes = []struct{ v2, v3 string }{
 	{"i8", "int64"}, {"u8", "uint64"}, {"f2", "float16"}, {"f4", "float32"}, {"f8", "float64"}, {"c8", "complex64"}, {"c16", "complex128"},
 }
 
-// writtenChains3 are chains behind the bytes codec, and whole ones that have BYTES and SIZE in them
+// writtenChains3 are chains behind the bytes codec, and whole ones, in which BYTES and SIZE stand
 // for those of the type.
 var writtenChains3 = []string{
 	``, `{"name":"crc32c"}`, `{"name":"gzip","configuration":{"level":1}}`, `{"name":"gzip","configuration":{"level":9}}`,
@@ -60,7 +60,7 @@ var writtenNumcodecs3 = []string{
 
 // writtenZarrs are chains that zarrs alone knows.
 var writtenZarrs = []string{
-	`[{"name":"packbits"},{"name":"crc32c"}]`, // with all bits zarrs counts no padding
+	`[{"name":"packbits"},{"name":"crc32c"}]`, // zarrs does not count the padding where all bits are stored
 	`[{"name":"packbits","configuration":{"padding_encoding":"first_byte"}},{"name":"crc32c"}]`,
 	`[{"name":"packbits","configuration":{"padding_encoding":"last_byte"}}]`,
 	`[{"name":"reshape","configuration":{"shape":[-1]}},BYTES]`,
@@ -267,7 +267,7 @@ func applies(filters, spelled string) bool {
 	case strings.Contains(filters, "packbits"):
 		return kind == 'b'
 	case strings.Contains(filters, "bitround"):
-		return strings.ContainsRune("fiu", rune(kind)) && spelled[0] != '>' // numcodecs encodes floats alone, but reads all
+		return strings.ContainsRune("fiu", rune(kind)) && spelled[0] != '>' // numcodecs encodes only floats, but reads all
 	case strings.Contains(filters, "quantize"):
 		return kind == 'f'
 	case strings.Contains(filters, "fixedscaleoffset"):
@@ -292,8 +292,8 @@ func dtypeOf(t *testing.T, spelled string) dtype.Type {
 	return typ
 }
 
-// writeArray writes an array of one object, and its elements as they decode; false if its chain
-// cannot be written.
+// writeArray writes an array of one object, and its elements as they decode; the result is false if
+// its chain cannot be written.
 func writeArray(t *testing.T, path, document, doc, key string, a *meta.Array) bool {
 	t.Helper()
 	chain, err := Bind(a)

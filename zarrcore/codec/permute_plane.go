@@ -15,7 +15,7 @@ const (
 	tilePad  = 64 // bytes between the lines of the buffer
 )
 
-// unit is the memory that one element occupies; what it means is of no matter to a copy.
+// unit is the memory that one element occupies; its meaning does not matter to a copy.
 type unit interface {
 	uint8 | uint16 | uint32 | uint64 | [2]uint64
 }
@@ -141,7 +141,7 @@ func gatherPlane[T unit](dst, src []byte, col, row permuteAxis, elem int64) {
 }
 
 // elements views bytes as whole elements. The memory may be unaligned: every machine that has FUSE
-// loads that.
+// can load that.
 func elements[T unit](b []byte) []T {
 	if len(b) == 0 {
 		return nil

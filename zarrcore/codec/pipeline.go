@@ -11,8 +11,8 @@ import (
 )
 
 // mover is a bound codec that decodes from one memory into another, and returns how many bytes it
-// wrote. dst is as long as the result may be; what lies between its length and capacity may be
-// scribbled on.
+// wrote. dst is as long as the result may be; the bytes between its length and capacity may be
+// overwritten.
 type mover interface {
 	decode(dst, src []byte) (int, error)
 }
@@ -49,8 +49,8 @@ type pipeline struct {
 	moves   int    // steps that move bytes
 }
 
-// slack is how many bytes an object may be longer than the longest sensible encoding, for formats
-// that let trailing bytes be.
+// slack is how many bytes an object may exceed the longest sensible encoding, for formats that
+// ignore trailing bytes.
 const slack = 1 << 20
 
 // bindPipeline binds codecs in the order of encoding, from the state before the first.
@@ -167,8 +167,7 @@ type work struct {
 	left int     // moves to come
 }
 
-// room returns memory of n bytes for the result that w.left moves are still to follow, and takes
-// hold of it.
+// room returns memory of n bytes for a result after which w.left moves follow, and holds it.
 func (w *work) room(n int64) []byte {
 	if w.left%2 == 0 && n <= int64(cap(w.dst)) {
 		w.held = nil
@@ -194,7 +193,7 @@ func (w *work) run(s *step, buf []byte) ([]byte, error) {
 	return to[:min(n, len(to))], s.check(n, err)
 }
 
-// check compares a result's length with what it must be.
+// check compares a result's length with the expected one.
 func (s *step) check(n int, err error) error {
 	if err == nil && s.size != unknown && int64(n) != s.size {
 		return fmt.Errorf("%w: expected %d decoded bytes, found %d", compress.ErrCorrupt, s.size, n)
@@ -232,8 +231,8 @@ func (o *chainOrder) end() error {
 	return nil
 }
 
-// fixedOrder is the byte order that a chain's innermost bytes codec says; little where it says
-// none.
+// fixedOrder is the byte order that a chain's innermost bytes codec says; little where it does not
+// say.
 func fixedOrder(codecs []meta.Codec) dtype.Order {
 	for _, c := range codecs {
 		switch c.Name {

@@ -2,8 +2,8 @@ package codec
 
 import "math"
 
-// quantize (numcodecs) rounds floats to some decimal digits, in binary. That is not undone:
-// decoding only converts astype to dtype.
+// quantize (numcodecs) rounds floats to a number of decimal digits, in binary. Decoding does not
+// undo that, and only converts astype to dtype.
 func init() { register("numcodecs.quantize", bindQuantize) }
 
 func bindQuantize(in state, cfg config) (step, state, error) {

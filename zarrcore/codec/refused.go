@@ -1,6 +1,6 @@
 package codec
 
-// Codecs that exist and are not decoded. A name that is in none of this package's files is unknown.
+// Codecs that exist and are not decoded. A name that no file of this package registers is unknown.
 func init() {
 	refuse("numcodecs.pickle", "as decoding it executes code from the data; "+
 		"if you trust it, read it with zarr-python and store it again as strings or numbers")

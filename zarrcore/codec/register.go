@@ -62,7 +62,7 @@ func lookupVlen(name string) (entry, error) {
 	return lookup(name)
 }
 
-// notDecoded is an errors.ErrUnsupported that says why, and no more.
+// notDecoded is an errors.ErrUnsupported with a text of its own.
 type notDecoded string
 
 func (e notDecoded) Error() string { return string(e) }
@@ -75,7 +75,7 @@ const unknown = -1
 
 // state is what an array has become after some of a chain's codecs.
 type state struct {
-	v2    bool        // filters of v2 see the buffer of the step before, in the byte order that their dtype says
+	v2    bool        // filters of v2 see the buffer of the step before, in the byte order of their dtype
 	order dtype.Order // v3: the order of every number, that of the bytes codec to come
 
 	array bool       // it has a shape; false once it is bytes
@@ -109,8 +109,8 @@ func arrayState(a *meta.Array, order dtype.Order) (state, error) {
 	}, nil
 }
 
-// bytes is the state after a codec that makes bytes of more bytes than it is given, or of less:
-// known where those are.
+// bytes is the state after a codec that adds a number of bytes, or removes some if it is negative.
+// The size is known if it was known before.
 func (s state) bytes(more int64) state {
 	s.array, s.mixed = false, true
 	if s.size != unknown {
@@ -121,8 +121,7 @@ func (s state) bytes(more int64) state {
 }
 
 // compressed is the state after a compressor. Whatever it is given, it adds less than a 32nd and
-// 256 bytes: that covers every format read here but bz2 and base64, also in frames or blocks of a
-// few KiB.
+// 256 bytes. That covers every format except bz2 and base64, also in frames or blocks of a few KiB.
 func (s state) compressed() state {
 	s.array, s.mixed, s.size = false, true, unknown
 	s.limit += s.limit/32 + 256
@@ -158,8 +157,8 @@ func identityAxes(n int) []int {
 	return axes
 }
 
-// maxSize is the most bytes that a chunk may be said to have. No machine holds that; it keeps sums
-// of sizes in int64.
+// maxSize is the most bytes that a chunk may be said to have. No machine has that much memory, and
+// sums of sizes fit int64.
 const maxSize = 1 << 56
 
 // product multiplies elem by all lengths, refusing what no int64 holds.

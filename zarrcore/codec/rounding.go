@@ -78,7 +78,7 @@ func (r rounding) float(n uint64, negative bool) float64 {
 	return float64(n)
 }
 
-// up reports whether n and a rest, counted in units of which twice half make one of n, becomes n+1.
+// up reports whether n and a rest are rounded to n+1. Twice half is one unit of n.
 func (r rounding) up(n, rest, half uint64, negative bool) bool {
 	switch r {
 	case towardsZero:

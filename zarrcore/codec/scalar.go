@@ -25,7 +25,7 @@ type scalar struct {
 	big   bool
 }
 
-// part is the type of the two numbers that make a complexed one.
+// part is the type of the two numbers in a complexed one.
 func (s scalar) part() scalar { return scalar{floating, s.size / 2, s.big} }
 
 // integral reports whether the numbers are whole: arithmetic is modulo 2^64.
@@ -44,7 +44,7 @@ func (s scalar) String() string {
 }
 
 // blockLen is how many numbers a filter holds widened at a time: few enough for the first-level
-// cache. The functions below take at most one block, so that what they need besides fits the stack.
+// cache. The functions below take at most one block, so that their other memory fits the stack.
 const blockLen = 256
 
 // loadInts widens whole numbers to 64 bits, signed ones with their sign. src holds exactly len(out)
@@ -78,7 +78,7 @@ func loadInts(out []uint64, src []byte, s scalar) {
 	}
 }
 
-// storeInts narrows numbers modulo the type's range; a boolean is whether the number is not zero.
+// storeInts narrows numbers modulo the type's range; a boolean is true unless the number is zero.
 func storeInts(dst []byte, in []uint64, s scalar) {
 	switch {
 	case s.class == boolean:
@@ -233,8 +233,8 @@ func (s scalar) truncate(v float64) uint64 {
 }
 
 // rounder is the rounding that follows each operation of arithmetic in floats of that many bytes.
-// Computing in float64 and rounding once more gives the very result of narrower arithmetic, as
-// float64 has over twice its digits.
+// Computing in float64 and rounding once more gives exactly the result of narrower arithmetic,
+// because float64 has more than twice its digits.
 func rounder(size int) func(float64) float64 {
 	switch size {
 	case 2:

@@ -168,7 +168,7 @@ func (f scaleOffsetWhole) encodeOne(v uint64) (uint64, bool) {
 	return uint64(product), !overflown && f.num.holds(uint64(product))
 }
 
-// exact is a widened number as one of any size.
+// exact returns a widened number as an integer of any size.
 func (s scalar) exact(v uint64) *big.Int {
 	if s.class == signed {
 		return big.NewInt(int64(v))
@@ -218,7 +218,7 @@ func (f scaleOffsetWhole) decode(v uint64) (uint64, bool) {
 	}
 	a, b, offset := int64(v), int64(f.scale), int64(f.offset)
 	q := a / b
-	if a%b != 0 || !f.num.holds(uint64(q)) || q == a && b == -1 && a != 0 { // -a of the lowest 64-bit number is itself
+	if a%b != 0 || !f.num.holds(uint64(q)) || q == a && b == -1 && a != 0 { // the lowest 64-bit number is its own negative
 		return 0, false
 	}
 	sum := q + offset

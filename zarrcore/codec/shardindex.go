@@ -90,7 +90,7 @@ func newIndexReader(counts []int64, codecs []meta.Codec, atStart bool) (*indexRe
 	return &indexReader{n: n, atStart: atStart, codecs: p, big: order == dtype.Big}, nil
 }
 
-// find returns a shard's index, by way of its source's cache if it has one.
+// find returns a shard's index, from the cache of its source if there is one.
 func (r *indexReader) find(shard span) (*Index, error) {
 	cache, ok := shard.src.(IndexCache)
 	if !ok {
@@ -149,7 +149,8 @@ func (r *indexReader) load(shard span) (*Index, error) {
 	return x, nil
 }
 
-// fills is compress.ErrCorrupt unless the chunks have so many bytes of a shard's size.
+// fills returns compress.ErrCorrupt unless the chunks have that many bytes in all. size is the
+// shard's.
 func (x *Index) fills(size, bytes int64) error {
 	found := x.chunkBytes(size)
 	if found == bytes {
@@ -159,7 +160,8 @@ func (x *Index) fills(size, bytes int64) error {
 		" in all, found %d", compress.ErrCorrupt, len(x.entries), bytes, found)
 }
 
-// chunkBytes is how many bytes the chunks of a shard have in all, or more than most, its length.
+// chunkBytes is how many bytes the chunks of a shard have in all. The result is above most, the
+// shard's length, if that cannot be.
 func (x *Index) chunkBytes(most int64) int64 {
 	all := int64(0)
 	for _, e := range x.entries {

@@ -117,7 +117,7 @@ func bindSharding(in state, cfg config) (step, state, error) {
 	}
 	out := in.bytes(0)
 	out.size = unknown
-	// Shards may have gaps where chunks were rewritten: allow as much again.
+	// Shards may have gaps where chunks were rewritten: twice as many bytes are allowed.
 	out.limit = 2*s.index.n*chunks.encoded.limit + s.index.codecs.encoded.size
 	return step{move: w, enc: w, why: cmp.Or(chunks.why, s.index.codecs.why)}, out, nil
 }
@@ -185,7 +185,7 @@ func (w *wholeShard) encode(dst, src []byte) ([]byte, error) {
 	return out, err
 }
 
-// repeats reports whether b is one element over and over; no element is never that.
+// repeats reports whether b is one element over and over. It does not if there is no element.
 func repeats(b, element []byte) bool {
 	n := len(element)
 	return n > 0 && len(b) >= n && bytes.Equal(b[:n], element) && bytes.Equal(b[n:], b[:len(b)-n])

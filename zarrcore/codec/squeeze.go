@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// zarrs.squeeze (zarrs) drops the axes of length 1, except one if there are no others. Nothing is
-// moved.
+// zarrs.squeeze (zarrs) drops the axes of length 1; if all are, one stays. Nothing is moved.
 func init() { register("zarrs.squeeze", bindSqueeze) }
 
 func bindSqueeze(in state, _ config) (step, state, error) {

@@ -36,7 +36,7 @@ func mixes64(a, b scalar) bool {
 	return a.class == unsigned && a.size == 8 && b.class == signed
 }
 
-// floatSize is the size of the smallest float that NumPy deems to hold the type.
+// floatSize is the size of the smallest float that holds the type, according to NumPy.
 func (s scalar) floatSize() int {
 	switch {
 	case s.class == floating:

@@ -77,7 +77,7 @@ func (b *numberBlock) convert(v *valueCast, dst, src []byte, n int) error {
 	var err error
 	switch {
 	case v.to == v.from:
-		copy(dst, src) // every bit, of a NaN too
+		copy(dst, src) // every bit, also those of a NaN
 		return nil
 	case v.to.integral() && v.from.integral():
 		if !v.plain {
@@ -130,7 +130,7 @@ func (s scalar) bounds() (lo int64, hi uint64) {
 	return math.MinInt64 >> (64 - 8*s.size), math.MaxInt64 >> (64 - 8*s.size)
 }
 
-// toWhole rounds floats to whole numbers of the type. There is none for NaN and the infinities.
+// toWhole rounds floats to whole numbers of the type. NaN and the infinities have no such number.
 func (v *valueCast) toWhole(whole []uint64, floats []float64) error {
 	lo, hi := v.to.bounds()
 	low, above := float64(lo), math.Ldexp(1, bits.Len64(hi))

@@ -52,10 +52,10 @@ type form interface {
 	encode(dst []byte, e *vlen.Elements, moved bool) ([]byte, error)
 }
 
-// formBinder makes a codec's form for one chain, and tells the state after it.
+// formBinder makes a codec's form for one chain, and returns the state after it.
 type formBinder func(in state, cfg config) (form, state, error)
 
-// vlenStep is a step, and how many bytes it has decoded to at most until now.
+// vlenStep is a step, and the most bytes that it has decoded to so far.
 type vlenStep struct {
 	step
 	most *atomic.Int64
@@ -133,7 +133,7 @@ func (r *Vlen) bindOne(c meta.Codec, e entry, st state) (state, error) {
 		r.settle(st)
 		return after, nil
 	case r.form == nil && st.v2 && e.kind == meta.ArrayToBytes:
-		return st, nil // version 2's chains have it always; that there is no form is said at the end
+		return st, nil // chains of version 2 always have it; a missing form is reported at the end
 	case r.form == nil && c.Name != transposeName:
 		st = r.settle(st)
 	}
@@ -199,7 +199,7 @@ func (r *Vlen) Count() int64 { return r.count }
 func (r *Vlen) Fill() *vlen.Elements { return r.fill }
 
 // Decode decodes the chunk of that number, counted in C order of the array's axes within the
-// object. It takes some three times limit bytes of memory at most. It fails with
+// object. It takes at most about three times limit bytes of memory. It fails with
 // compress.ErrTooLarge where the elements, or what they are decoded from, have more than limit.
 // ErrEmpty says that the shard has no such chunk.
 func (r *Vlen) Decode(src Source, inner, limit int64) (*vlen.Elements, error) {
@@ -229,8 +229,8 @@ func (r *Vlen) Decode(src Source, inner, limit int64) (*vlen.Elements, error) {
 	return r.elements(b)
 }
 
-// Fits is compress.ErrTooLarge if a chunk has so many elements that limit bytes cannot hold even
-// the shortest.
+// Fits returns compress.ErrTooLarge if limit bytes cannot hold the elements of a chunk, even the
+// shortest ones.
 func (r *Vlen) Fits(limit int64) error {
 	if least := r.form.least(r.count); least > limit/2 || r.count > limit/(2*spanSize) {
 		return fmt.Errorf("%w: a chunk of %d elements, expected at most %d bytes", compress.ErrTooLarge, r.count, limit)
@@ -257,14 +257,14 @@ func moved(plan *permute, spans []vlen.Span) []vlen.Span {
 	return out
 }
 
-// spanMemory is spans as the bytes that they are in memory.
+// spanMemory returns the memory of spans, as bytes.
 func spanMemory(spans []vlen.Span) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(spans))), spanSize*int64(len(spans)))
 }
 
 // unpack decodes b, to at most limit bytes. Only decoding shows how many they are, so it is tried
 // with more and more memory. Chunks of an array are much alike, and the first try has room for the
-// largest one until now.
+// largest one so far.
 func (s *vlenStep) unpack(b []byte, limit int64) ([]byte, error) {
 	if s.place != nil {
 		return s.place.decodeInPlace(b)

@@ -26,11 +26,11 @@ func init() {
 	}
 }
 
-// A CountError is the error of a chunk that is to have another number of elements than it says. It
-// is a compress.ErrCorrupt.
+// A CountError is the error of a chunk whose number of elements is not the expected one. It is a
+// compress.ErrCorrupt.
 type CountError struct{ Expected, Found int64 }
 
-// Error tells both numbers.
+// Error gives both numbers.
 func (e *CountError) Error() string {
 	return fmt.Sprintf("%v: expected %d elements, found %d", compress.ErrCorrupt, e.Expected, e.Found)
 }
@@ -72,7 +72,7 @@ func bindLists(in state, cfg config) (form, state, error) {
 	return lengthPrefixed{vlen.List, t}, in.encoded(), nil
 }
 
-// objectName is the name of v2's type of any objects, of which the codec says what they are.
+// objectName is the name of v2's type of any objects. The codec says of which kind they are.
 const objectName = "object"
 
 func (v lengthPrefixed) least(n int64) int64 { return 4 + 4*n }
@@ -110,7 +110,7 @@ func (v lengthPrefixed) decode(b []byte, n int64) (*vlen.Elements, bool, error) 
 	return e, false, nil
 }
 
-// check refuses an element that is none of its kind.
+// check refuses an element that is not of the codec's kind.
 func (v lengthPrefixed) check(b []byte) error {
 	switch {
 	case v.kind == vlen.Text && !utf8.Valid(b):

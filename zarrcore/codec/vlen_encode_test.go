@@ -51,7 +51,7 @@ func encodeVlenObject(r *Vlen, object []byte) ([]byte, error) {
 }
 
 // TestVlenEncode encodes what zarr-python 2 and 3 stored, and decodes the same from it. Where no
-// compressor makes a difference the bytes are theirs.
+// compressor makes a difference, the bytes are the same too.
 func TestVlenEncode(t *testing.T) {
 	docs, names, objects := goldenVlen(t)
 	same := 0
@@ -82,8 +82,8 @@ func TestVlenEncode(t *testing.T) {
 	}
 }
 
-// TestVlenJSONOrder: elements in Fortran order become a flat list, of which zarr-python 2 makes the
-// array that it was; it mixes up those that are nested.
+// TestVlenJSONOrder: elements in Fortran order become a flat list. zarr-python 2 reads the same
+// array from it; it mixes up nested lists.
 func TestVlenJSONOrder(t *testing.T) {
 	for order, want := range map[string]string{"C": `[["a","b"],["c","\u00e9\ud83d\ude00"],"|O",[2,2]]`, "F": `["a","c","b","\u00e9\ud83d\ude00","|O",[4]]`} {
 		r, err := BindVlen(vlenArray(t, strings.Replace(objects2(`[2,2]`, `[{"id":"json2"}]`, `null`), `"order":"C"`, `"order":"`+order+`"`, 1)))
@@ -148,7 +148,8 @@ func TestVlenNotEncoded(t *testing.T) {
 	}
 }
 
-// FuzzVlenEncode: what a chain decodes from any bytes it encodes to what decodes to the same.
+// FuzzVlenEncode: what a chain decodes from any bytes stays the same when it is encoded and decoded
+// again.
 func FuzzVlenEncode(f *testing.F) {
 	var chains []*Vlen
 	for i, filters := range fuzzVlen {

@@ -101,7 +101,7 @@ func sameJSON(t *testing.T, got, want []string) bool {
 	})
 }
 
-// TestVlenJSONSpelling: strings come out in UTF-8 however they were written, and other values
+// TestVlenJSONSpelling: strings are shown in UTF-8 however they were written, and other values
 // without white space.
 func TestVlenJSONSpelling(t *testing.T) {
 	r, err := BindVlen(vlenArray(t, objects2(`[5]`, `[{"id":"json2"}]`, `null`)))
@@ -161,7 +161,7 @@ func TestVlenFill(t *testing.T) {
 	}
 }
 
-// TestVlenUnbound holds the errors for chains that are not good; those that begin with ! wrap
+// TestVlenUnbound holds the errors for chains that cannot be bound; those that begin with ! wrap
 // errors.ErrUnsupported.
 func TestVlenUnbound(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
@@ -252,8 +252,8 @@ func TestVlenRefused(t *testing.T) {
 	}
 }
 
-// TestVlenLimit holds that a chunk decodes just where its limit allows it, whatever the chunks
-// before it took.
+// TestVlenLimit holds that a chunk decodes exactly where its limit allows it, whatever the chunks
+// before it needed.
 func TestVlenLimit(t *testing.T) {
 	long := strings.Repeat("abcdefgh", 20000)
 	plain := wire(2, len(long), long, 0)
@@ -278,7 +278,7 @@ var fuzzVlen = []string{
 	`[{"id":"json2"}]`, `[{"id":"json"}]`, `[{"id":"categorize","dtype":"|O","labels":["x","yz"]}]`, `[{"id":"vlen-utf8"},{"id":"blosc"}]`,
 }
 
-// fuzzVlenDocuments are arrays with these chains in either order, and such as format 3 has.
+// fuzzVlenDocuments are arrays with these chains in either order, and some of format 3.
 func fuzzVlenDocuments() []string {
 	var docs []string
 	for _, filters := range fuzzVlen {
@@ -344,8 +344,8 @@ func TestVlenKinds(t *testing.T) {
 	}
 }
 
-// TestVlenKindsStay binds arrays after each other: what one says of its elements is not taken for
-// the next one's.
+// TestVlenKindsStay binds arrays after each other: the elements of one are not taken for those of
+// the next one.
 func TestVlenKindsStay(t *testing.T) {
 	const v3 = `{"zarr_format":3,"node_type":"array","shape":[2],"data_type":%q,"fill_value":"","codecs":[{"name":%q}],
 		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default"}}`
