@@ -21,8 +21,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
-// This file asks mounts. The kernel does not let a process end, not even one that is killed, while
-// it waits for what a mount has begun to do. So another process asks. It stays behind if the mount
+// This file asks mounts. The kernel does not let a process end, even by SIGKILL, while it waits for
+// a request that a mount has begun. So another process asks, and that one stays behind if the mount
 // does not answer.
 
 // health is what is known of the program that serves a mount.
@@ -38,7 +38,7 @@ const (
 var answerPatience = 5 * time.Second
 
 // stateOf returns the state of the mount at dir. It is empty if the mount does not answer, or if
-// this user may not have it.
+// this user may not see it.
 func stateOf(dir string) (s statusfile.Status, h health) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerPatience)
 	defer cancel()
@@ -55,7 +55,7 @@ func stateOf(dir string) (s statusfile.Status, h health) {
 		if string(out) == goneWord {
 			return s, gone
 		}
-		json.Unmarshal(out, &s) // what is not understood is left out
+		json.Unmarshal(out, &s) // members that are not understood are left out
 		return s, answers
 	case <-ctx.Done():
 		return s, silent
@@ -70,20 +70,21 @@ const (
 	goneWord = "gone"
 )
 
-// apart runs umount with a flag of its own use in another process, and returns what that prints.
+// apart runs umount in another process, with a flag that only zarrfs uses. It returns what that
+// process prints.
 func apart(ctx context.Context, flag, dir string) ([]byte, error) {
 	return exec.CommandContext(ctx, "/proc/self/exe", "umount", "--"+flag, dir).Output()
 }
 
 // stateHere returns the state of the mount at dir, as JSON, or goneWord. It waits until it has it.
-// The kernel may still answer a stat itself; a statfs it always passes on.
+// The kernel may still answer a stat itself, but always passes a statfs on.
 func stateHere(dir string) []byte {
 	var st unix.Statfs_t
 	err := unix.Statfs(dir, &st)
 	if errors.Is(err, syscall.ENOTCONN) || errors.Is(err, syscall.ECONNABORTED) {
 		return []byte(goneWord)
 	}
-	// What another user has mounted shows nothing.
+	// A mount of another user shows nothing.
 	state, _ := os.ReadFile(filepath.Join(dir, ".zarrfs", "status.json"))
 	return state
 }
@@ -126,7 +127,7 @@ func storeHere(dir string) error {
 		defer f.Close()
 		err = f.Sync()
 	} else if read().Core.Write.Dirty == 0 {
-		return nil // the unmount itself will say what is the matter
+		return nil // the unmount itself will report what is wrong
 	}
 	if err == nil || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS) {
 		return nil

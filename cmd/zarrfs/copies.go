@@ -13,9 +13,9 @@ import (
 	"github.com/zarrfs/zarrfs/fs/program"
 )
 
-// A mount namespace that is made while a mount stands, as that of a container, has a copy of the
-// mount. A copy keeps the file system alive after the mount was taken out of the tree here, and the
-// process that serves it as well. So does a bind mount of it.
+// A mount namespace that is made while a mount exists, such as that of a container, has a copy of
+// the mount. A copy keeps the file system and the process that serves it alive, after the mount was
+// taken out of the tree here. So does a bind mount.
 
 // copyNames is how many processes of one mount namespace are named.
 const copyNames = 3
@@ -58,7 +58,7 @@ func copiesText(m mountEntry) string {
 }
 
 // copyIn returns the folder at which the file system of m is mounted according to a mountinfo file,
-// the first of several. The number of its device does not suffice: another file system gets it once
+// the first of several. The number of its device is not enough: another file system gets it when
 // this one has ended.
 func (m mountEntry) copyIn(mountinfo string) string {
 	for _, e := range mountsIn(mountinfo) {
@@ -101,7 +101,7 @@ func leftOf(dir string) (left mountEntry, at string, found bool) {
 }
 
 // copiesAnywhere returns the mounts of zarrfs in all mount namespaces that this user may look into.
-// Each is there once, by the folder where it is found from here.
+// Each is listed once, by the folder where it is found from here.
 func copiesAnywhere() map[string]mountEntry {
 	here, _ := mountNamespace("self")
 	seen := map[string]bool{} // namespaces and devices
@@ -131,7 +131,7 @@ func copiesAnywhere() map[string]mountEntry {
 	return mounts
 }
 
-// mountNamespace names the mount namespace of a process, which "self" is, too.
+// mountNamespace names the mount namespace of a process; "self" is the calling one.
 func mountNamespace(process string) (string, error) {
 	return os.Readlink(procFolder + "/" + process + "/ns/mnt")
 }
@@ -177,13 +177,13 @@ func (c connection) close() {
 	}
 }
 
-// releasePatience is how long the process that served a mount may take to end before a message says
+// releasePatience is how long the process that served a mount may take to end. Then a message says
 // what it waits for.
 const releasePatience = time.Second
 
 // awaitRelease waits, after the mount was taken out of the tree, for the end of the process that
-// served it. It says which copies of the mount that process goes on for, and with force ends them.
-// All that was written has been stored before, and that process stores again when it ends.
+// served it. It names the copies of the mount for which that process goes on, and with force ends
+// them. All that was written has been stored before, and that process stores again when it ends.
 func (u *unmounting) awaitRelease() error {
 	if u.pid > 0 && awaitEnd(u.pid, min(u.wait, releasePatience)) == nil {
 		return nil
@@ -215,8 +215,8 @@ func (u *unmounting) awaitRelease() error {
 }
 
 // endHeld ends the process that serves the mount with force, after it has not ended in time though
-// no program uses a copy. A process that stores for so long says that at the second signal, and
-// goes on.
+// no program uses a copy. A process that is still storing says so at the second signal, and goes
+// on.
 func (u *unmounting) endHeld(err error) error {
 	if err == nil || !u.mount.isServedBy(u.pid) || program.IsStopped(u.pid) {
 		return err
@@ -235,10 +235,10 @@ func sayCutOff(by string) {
 	}
 }
 
-// signalTwice makes the process that serves the mount end. The second signal keeps it from waiting
+// signalTwice makes the process that serves the mount end. After the second signal it does not wait
 // for programs that use a copy, unless they have written meanwhile.
 func (u *unmounting) signalTwice() {
-	// It is opened before it is looked at: its number may be another process's later.
+	// The process is opened before it is looked at, because another one may get its number later.
 	fd, err := unix.PidfdOpen(u.pid, 0)
 	if err != nil {
 		return
@@ -278,7 +278,7 @@ func (e *ending) sayCopies() {
 		if _, err := unix.Poll(changed, -1); err != nil && !errors.Is(err, unix.EINTR) {
 			return
 		}
-		if e.goneWithin(releasePatience) { // not at once, for programs may mount all the time
+		if e.goneWithin(releasePatience) { // not at once, because programs may mount all the time
 			return
 		}
 	}

@@ -41,7 +41,7 @@ func startDaemon() error {
 	defer r.Close()
 	cmd := exec.Command(self, os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
-	cmd.Stderr = os.Stderr // until it has started, for what FUSE's helper says
+	cmd.Stderr = os.Stderr // until it has started: FUSE's helper may print errors
 	cmd.ExtraFiles = []*os.File{w}
 	cmd.Env = append(os.Environ(), daemonEnv+"=3")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -97,8 +97,8 @@ func awaitDaemon(cmd *exec.Cmd, r *os.File) error {
 	return fmt.Errorf("the background process died while starting: %w", err)
 }
 
-// reportStart tells the waiting parent how the start went, and lets go of it: of its pipe, its
-// terminal, its folder.
+// reportStart reports to the waiting parent how the start went. Then it leaves the parent's pipe,
+// terminal and folder.
 func reportStart(err error) {
 	if !isDaemon() {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// numpyNames are the names that NumPy 2 has for types on a 64-bit Linux, beside those of format 3.
+// numpyNames are the names that NumPy 2 has for types on 64-bit Linux, beside those of format 3.
 // Each has the spelling that NumPy uses in headers of .npy files. The names of bytes and texts
 // without a length stand for the Zarr types of any length.
 var numpyNames = map[string]string{
@@ -31,7 +31,7 @@ var numpyNames = map[string]string{
 	"a":      "bytes", "c": "|S1",
 }
 
-// unstorable are names that NumPy has and Zarr has not, and what to do.
+// unstorable are names that NumPy has and Zarr does not, and what to do.
 var unstorable = map[string]string{
 	"O": objectHint, "object": objectHint, "object_": objectHint, "|O": objectHint,
 	"g": longHint, "longdouble": longHint, "float128": longHint, "<f16": longHint,
@@ -61,8 +61,8 @@ var (
 	bytesName  = regexp.MustCompile(`^[|<>=]?a([0-9]+)$`)
 )
 
-// instead returns what can be used in place of a type that NumPy has and Zarr has not, or "" for
-// other types.
+// instead returns what to use in place of a type that NumPy has and Zarr does not, or "" for other
+// types.
 func instead(name string) string {
 	switch {
 	case unstorable[name] != "":

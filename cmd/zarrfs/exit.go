@@ -11,7 +11,7 @@ const (
 	exitFail  = 1 // something failed, as the message says
 	exitUsage = 2 // the command line is wrong
 	exitStore = 3 // the store, group or array is not found, is not a store, or cannot be read
-	// the mountpoint or FUSE itself cannot be used, or umount could not store, or unmount
+	// the mountpoint or FUSE itself cannot be used, or umount could not store or unmount
 	exitMount = 4
 	exitBusy  = 5 // umount: programs still use the mount, or a copy of it
 )

@@ -9,12 +9,12 @@ import (
 
 const (
 	// overhead is the memory, in bytes, that the daemon may take beside its buffers before the
-	// collector works harder. It may take 64 MiB in all: the program itself takes ten, and some are
-	// taken while the collector works.
+	// collector works harder. The whole may take 64 MiB. The program itself takes ten of them, and
+	// the collector takes some while it works.
 	overhead = 48 << 20
 	// garbage is how much of the heap, in percent of what is alive, may be garbage. Small chunks
-	// are the most of the heap. They cost the collector nothing to look at, and are recycled
-	// anyway, so it may run often. Large chunks are not of the heap.
+	// are the most of the heap. The collector need not look into them, and they are recycled
+	// anyway, so it may run often. Large chunks are not on the heap.
 	garbage = 40
 	// floor is the heap below which the collector does not run at all: a fresh daemon would
 	// otherwise collect a dozen times while its first chunks come in, which cost half the speed of
@@ -35,8 +35,8 @@ func tuneRuntime() (ballast []byte) {
 	return ballast
 }
 
-// heapFloor is floor, or nothing where little memory may be taken: the ballast takes addresses,
-// which may be limited.
+// heapFloor is floor, or 0 where memory is limited: the ballast takes addresses, which may be
+// limited.
 func heapFloor(total int64) int64 {
 	if total < 4*floor {
 		return 0
@@ -45,9 +45,9 @@ func heapFloor(total int64) int64 {
 }
 
 // limitHeap makes the collector work harder where the heap, beside the ballast, takes more than its
-// buffers, in bytes, and the overhead. The limit follows after each collection: one for all that
-// may become dirty would let the heap grow so far with garbage. Where more is alive than the
-// buffers, the limit is above that, because otherwise the collector would never stop.
+// buffers, in bytes, and the overhead. The limit is set again after each collection. One limit for
+// all that may become dirty would let the heap grow so far with garbage. Where more is alive than
+// the buffers, the limit is above that, because otherwise the collector would never stop.
 func limitHeap(ballast []byte, buffers func() int64) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return

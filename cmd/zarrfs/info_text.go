@@ -143,7 +143,7 @@ func typeText(spelled string) string {
 	return rest + order
 }
 
-// notATime is the fill value of dates and times that means none.
+// notATime is the fill value that stands for no date or time.
 const notATime = "-9223372036854775808"
 
 func (i *nodeInfo) fillText() string {
@@ -213,8 +213,8 @@ func codecsText(chain json.RawMessage) string {
 	return strings.Join(names, " → ")
 }
 
-// eachMember calls do for the members of a JSON object, in their order. What is not an object has
-// none.
+// eachMember calls do for the members of a JSON object, in their order. It does nothing for other
+// values.
 func eachMember(object json.RawMessage, do func(name string, value json.RawMessage)) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

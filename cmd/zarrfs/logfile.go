@@ -42,11 +42,11 @@ func stateLog() (*logFile, error) {
 	return openInState(filepath.Join(folder, logName))
 }
 
-// openInState opens a log of the state folder. One that has grown is put aside, in the place of the
-// one before it.
+// openInState opens a log of the state folder. A log that has grown is put aside, and replaces the
+// one put aside before.
 func openInState(path string) (*logFile, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > logMost {
-		os.Rename(path, path+".1") // what cannot be put aside goes on growing
+		os.Rename(path, path+".1") // a log that cannot be put aside goes on growing
 	}
 	return openLogFile(path)
 }

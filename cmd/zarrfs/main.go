@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	if hideQuery(os.Args) { // what began with them is still to be seen
+	if hideQuery(os.Args) { // other users could still see the query of this process
 		syscall.Exec("/proc/self/exe", os.Args, os.Environ())
 	}
 	os.Exit(run(os.Args))

@@ -19,7 +19,7 @@ import (
 // memoryLimits are the amounts of memory, in bytes, that the defaults follow.
 type memoryLimits struct {
 	total     int64 // that the process may take
-	available int64 // of it, what is free or can be made so
+	available int64 // of it, what is free or can be freed
 }
 
 // memory returns the limits of this process.
@@ -143,8 +143,8 @@ func groupLimit(root fs.FS) int64 {
 }
 
 // groupOf returns the folder of the process's memory group below the mounted folder of m, "." for
-// that folder itself. It is so, too, where the group lies outside of what is mounted. ok is false
-// where m shows no memory groups.
+// that folder itself. So it is where the group lies outside of what is mounted. ok is false where m
+// shows no memory groups.
 func groupOf(groups string, m mountEntry) (group string, ok bool) {
 	for line := range strings.Lines(groups) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3) // number:controllers:path

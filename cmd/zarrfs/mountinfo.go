@@ -157,8 +157,8 @@ func located(path string) string {
 	return at
 }
 
-// absolute is filepath.Abs, which looks at the folder where this process is: that may be a mount
-// which does not answer.
+// absolute is filepath.Abs, which looks at the folder where this process is: that may be in a mount
+// that does not answer.
 func absolute(path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(workingFolder(), path)
@@ -166,7 +166,7 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// workingFolder returns the folder where this process is. It asks the kernel alone.
+// workingFolder returns the folder where this process is. It asks only the kernel.
 func workingFolder() string {
 	buffer := make([]byte, unix.PathMax)
 	n, err := unix.Getcwd(buffer)
@@ -176,8 +176,8 @@ func workingFolder() string {
 	return unix.ByteSliceToString(buffer[:n])
 }
 
-// usersText names the processes that use the mount at dir, as far as we may look. It leaves out
-// stuck ones: whether those use the mount the kernel says when it is unmounted.
+// usersText names the processes that use the mount at dir, as far as this user may look. It leaves
+// out stuck ones: an unmount shows whether they use the mount.
 func usersText(dir string) string {
 	m, ok := mountAt(dir)
 	if !ok {
@@ -196,7 +196,7 @@ func usersText(dir string) string {
 }
 
 // usesMount reports whether a process works in the mount, or has a file of it open or mapped. It
-// looks at names and numbers only: touching the files themselves could wait for the mount's server.
+// looks at names and numbers only: to touch the files themselves could wait for the mount's server.
 func usesMount(pid int, m mountEntry) bool {
 	proc := procOf(pid)
 	links := []string{proc + "cwd", proc + "root", proc + "exe"}

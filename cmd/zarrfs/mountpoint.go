@@ -66,7 +66,7 @@ func checkEmpty(c *mountConfig) error {
 	return nil
 }
 
-// checkFuse says what this user lacks to mount.
+// checkFuse reports what this user needs to mount and does not have.
 func checkFuse(c *mountConfig) error {
 	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
 	switch {

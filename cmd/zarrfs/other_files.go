@@ -13,7 +13,7 @@ import (
 // This file is what umount says of the files of a mount that are not arrays. They are kept in a
 // folder when the mount ends.
 
-// keepable returns nil if they can be kept there, as far as is known before.
+// keepable returns nil if they can be kept there, as far as that is known before the end.
 func keepable(dir string, others *transient.Kept) error {
 	if others == nil || others.Problem == "" {
 		return nil
@@ -32,7 +32,8 @@ func sayOthers(others *transient.Kept) {
 	}
 }
 
-// listed is a line for each of the files that are named, and for the number of the others.
+// listed returns a line for each of the files that are named, and one with the number of the
+// others.
 func listed(named []string, count int) (text string) {
 	for _, name := range named {
 		text += fmt.Sprintf("\n  %q", name)
@@ -43,7 +44,7 @@ func listed(named []string, count int) (text string) {
 	return text
 }
 
-// listedOthers is a line for each file that is not an array, and one for the bytes of all.
+// listedOthers returns a line for each file that is not an array, and one with the bytes of all.
 func listedOthers(o *transient.Kept) string {
 	return listed(o.Files, o.Count) + fmt.Sprintf("\n  (%s)", bytesText(o.Bytes))
 }
@@ -70,7 +71,7 @@ func leftText(left transient.Left) string {
 		bytesText(left.Bytes))
 }
 
-// checkOthers looks whether they are in their folder, once the program that served the mount has
+// checkOthers checks that they are in their folder, once the program that served the mount has
 // ended.
 func checkOthers(others *transient.Kept, log string) error {
 	if others == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
-// stdout and stderr are for people: what leaves by them is safe for a terminal, whatever a store or
-// a mount says of itself. The bytes of an array do not pass them.
+// stdout and stderr are for people: their text is safe for a terminal, whatever names a store or a
+// mount has. The bytes of an array do not pass through them.
 var stdout, stderr = terminal.NewWriter(inLine{os.Stdout}), terminal.NewWriter(inLine{os.Stderr})
 
 // inLine is a writer of lines, in which no name begins another line. Messages name folders as they
@@ -50,7 +50,7 @@ var brokenNames = sync.OnceValue(func() (names []string) {
 			}
 		}
 	}
-	// a name may have another one in it
+	// a name may contain another one
 	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) })
 	return slices.Compact(names)
 })

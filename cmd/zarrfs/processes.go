@@ -47,8 +47,8 @@ func processText(pid int) string {
 // stoppedAsked is how often awaitEnd looks whether the process is stopped.
 const stoppedAsked = 200 * time.Millisecond
 
-// awaitEnd waits until a process is gone. It gives up before wait is over if the process is stopped
-// all the time.
+// awaitEnd waits until a process has ended. It gives up before wait is over if the process stays
+// stopped.
 func awaitEnd(pid int, wait time.Duration) error {
 	if pid <= 0 {
 		return nil
@@ -57,7 +57,7 @@ func awaitEnd(pid int, wait time.Duration) error {
 	if err == nil {
 		defer unix.Close(fd)
 	} else if errors.Is(err, unix.ESRCH) {
-		return nil // gone already
+		return nil // ended already
 	}
 	deadline, ran := time.Now().Add(wait), time.Now()
 	for {
@@ -80,8 +80,8 @@ func awaitEnd(pid int, wait time.Duration) error {
 	}
 }
 
-// endsWithin reports whether a process ends within a time. Its descriptor fd is -1 if none can be
-// had, as without memory. Then the process is looked for by its number.
+// endsWithin reports whether a process ends within a time. Its descriptor fd is -1 if the kernel
+// gives none, for example without memory. Then the process is looked for by its number.
 func endsWithin(pid, fd int, wait time.Duration) bool {
 	if fd >= 0 {
 		ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -94,15 +94,15 @@ func endsWithin(pid, fd int, wait time.Duration) bool {
 	return errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
-// questionTime is how long the kernel has for an answer about a process. It answers nothing about
-// one that is stuck in an exec, or in a page fault of a dead mount, until that goes on.
+// questionTime is how long the kernel has for an answer about a process. It does not answer about a
+// process that is stuck in an exec, or in a page fault of a dead mount, until that goes on.
 var questionTime = 2 * time.Second
 
 // stuckProcesses has the processes about which a question is still open.
 var stuckProcesses sync.Map
 
-// askAbout returns the answer to a question about a process, unless the process is stuck. What
-// still waits for the kernel ends with this process, if not before.
+// askAbout returns the answer to a question about a process, unless the process is stuck. A
+// question that is still open ends with this process, if not before.
 func askAbout[T any](pid int, question func() T) (answer T, answered bool) {
 	if _, stuck := stuckProcesses.Load(pid); stuck {
 		return answer, false

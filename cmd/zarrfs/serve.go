@@ -56,7 +56,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 	if err := m.Wait(); err != nil {
 		return end.lost(err)
 	}
-	if len(m.Unstored()) > 0 { // of programs that were cut off
+	if len(m.Unstored()) > 0 { // written by programs that were cut off
 		return end.lost(errCutOff)
 	}
 	verdict{Stored: true}.say(end.verdict)
@@ -67,7 +67,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 	return nil
 }
 
-// warnFirst tells the user who mounts, and the log, what may differ from the intention.
+// warnFirst warns the user who mounts, in the log too, of what may not be intended.
 func warnFirst(
 	ctx context.Context, c *mountConfig, s *source, h *zarrcore.Hierarchy, log *mountLog,
 ) {
@@ -131,8 +131,8 @@ func whyReadOnly(folder string) error {
 	return syscall.EROFS
 }
 
-// otherFormat returns the format that the command line asks for, and the one that a store has in
-// which something can be created. They are equal where the command line asks for none.
+// otherFormat returns the format that the command line asks for, and the one of the store, if
+// something can be created in it. They are equal where the command line asks for none.
 func (c *mountConfig) otherFormat(ctx context.Context, h *zarrcore.Hierarchy) (asked, has int) {
 	r, err := c.create.recipe()
 	root, rootErr := h.Node(ctx, "")
@@ -151,7 +151,7 @@ type served struct {
 	signals   <-chan os.Signal // that are to unmount it
 }
 
-// close ends the use of the store, and removes what it needed in the store's folder.
+// close ends the use of the store, and removes the files that it needed in the store's folder.
 func (v *served) close() {
 	v.hierarchy.Close()
 	v.store.Close()
@@ -216,7 +216,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	return v, log, nil
 }
 
-// openForMount opens the store. An empty folder becomes one if the command line says in which
+// openForMount opens the store. An empty folder becomes a store if the command line names its
 // format.
 func openForMount(
 	ctx context.Context, c *mountConfig, o *zarrcore.Options,

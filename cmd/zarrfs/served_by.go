@@ -11,9 +11,10 @@ import (
 )
 
 // isServedBy reports whether a process serves the mount, so that it may be ended together with it.
-// The mount itself is not believed: any user can serve one of our kind that names any process, and
-// have root end that. So the process must belong to the user who mounted. It must also hold the
-// kernel's other end of this mount, if the kernel shows which one that is (since Linux 6.16).
+// The mount itself is not trusted: any user can serve a mount of our kind that names any process,
+// so that root would end that one. So the process must belong to the user who mounted. It must also
+// hold the kernel's other end of this mount, if the kernel shows which one that is (since Linux
+// 6.16).
 func (m mountEntry) isServedBy(pid int) bool {
 	return m.mayBeServedBy(pid, func(connection string) bool {
 		return connection == m.minor() || connection == ""
@@ -21,8 +22,8 @@ func (m mountEntry) isServedBy(pid int) bool {
 }
 
 // server returns the process that serves the mount, without a request to it. It returns 0 if the
-// kernel does not show that a process does, or shows several. The number of a mount is given again
-// once that has ended, and the process that served it may be there yet.
+// kernel does not show that a process does, or shows several. Another mount may get the number of
+// one that has ended, while the process that served that one still exists.
 func (m mountEntry) server() (pid int) {
 	count := 0
 	for _, candidate := range processes() {
@@ -49,7 +50,7 @@ func (m mountEntry) isServedHere(named int) bool {
 
 // serverOr returns the process that serves the mount, or 0 if it is not known. It is the process
 // that the mount names, if that serves it here: in another pid namespace a process has another
-// number. A process with privileges of its own may not be looked into, and is believed.
+// number. A process with privileges of its own cannot be looked into, and is trusted.
 func (m mountEntry) serverOr(named int) int {
 	if m.isServedBy(named) {
 		return named
@@ -102,7 +103,7 @@ func runsAs(pid, uid int) bool {
 	return false
 }
 
-// connectionsOf returns the connections for which a process has open the device by which it
+// connectionsOf returns the connections for which a process has the device open by which it
 // answers; empty names where the kernel does not show them.
 func connectionsOf(pid int) (connections []string) {
 	devices := procOf(pid) + "fd"

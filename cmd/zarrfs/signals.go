@@ -23,8 +23,8 @@ const (
 var detachedFor = 30 * time.Second
 
 // catchSignals keeps the signals that unmount from ending the process. It must be called before
-// there is a mount: a process that dies of one right after leaves a stale mount behind, and while
-// it still looks at its own mount, one that hangs.
+// there is a mount: a process that a signal ends just after it has mounted leaves a stale mount
+// behind. While it still looks at its own mount, that one hangs.
 func catchSignals(c *mountConfig) <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -54,7 +54,7 @@ func reopenOnHangUp(log *mountLog) {
 	}()
 }
 
-// ending is the end of a mount, however it comes.
+// ending is the end of a mount, by a signal or by umount.
 type ending struct {
 	mount     *fs.Mount
 	hierarchy *zarrcore.Hierarchy
@@ -64,10 +64,10 @@ type ending struct {
 	verdict   *os.File
 }
 
-// onSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP, also at one that has
-// come already. If programs still use the mount it is detached: it is gone for everyone else, and
-// they have a while to finish. A second signal says what is not stored, or if that is nothing ends
-// the process; the third ends it at any rate.
+// onSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP, also at one that
+// came before. If programs still use the mount it is detached: it is gone for everyone else, and
+// they have a while to finish. At a second signal it says what is not stored. If that is nothing,
+// the process ends, as it does at a third signal in any case.
 func (e *ending) onSignal(signals <-chan os.Signal) {
 	s := <-signals
 	e.log.Info("unmounting", "signal", s.String(), "dir", e.config.dir)
@@ -100,7 +100,7 @@ func (e *ending) end() {
 	os.Exit(report(e.keepRest(errCutOff)))
 }
 
-// unmountRepeatedly unmounts as soon as no program uses the mount, unless that takes long.
+// unmountRepeatedly unmounts as soon as no program uses the mount. It gives up after a while.
 func (e *ending) unmountRepeatedly() (err error) {
 	for range unmountTries {
 		if !e.inTree() {
@@ -162,8 +162,8 @@ func (e *ending) forceOnSignal(signals <-chan os.Signal) {
 	os.Exit(exitFail)
 }
 
-// keepRest is the last that a process does which stores no more: if anything is not stored, it is
-// kept, which is an error.
+// keepRest is the last action of a process that does not store any more. If anything is not stored,
+// keepRest keeps it and returns an error.
 func (e *ending) keepRest(why error) error {
 	if len(e.mount.Unstored()) > 0 {
 		return e.lost(why)
@@ -195,7 +195,7 @@ func (e *ending) lost(why error) error {
 	return errors.Join(inLines(text), othersErr)
 }
 
-// errForced says that nobody waited for the store.
+// errForced says that the mount ended without waiting for the store.
 var errForced = errors.New("forced to end before all was stored")
 
 // errCutOff says that programs had files of the mount open when it ended.

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// sizeFlag is a number of bytes on the command line: 1048576, 128MiB, 4G (as GiB), 25% of memory.
+// sizeFlag is a number of bytes on the command line: 1048576, 128MiB, 4G (the same as GiB), 25% of
+// memory.
 type sizeFlag int64
 
 // String writes the size as it may be given.

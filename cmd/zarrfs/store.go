@@ -271,8 +271,8 @@ func openIn(
 	return h, nil
 }
 
-// checkRoot refuses a store whose root has a document that cannot be understood: what is in the
-// store is not known then.
+// checkRoot refuses a store whose root has a document that cannot be understood, because then
+// nobody knows what is in the store.
 func checkRoot(ctx context.Context, h *zarrcore.Hierarchy, name string) error {
 	root, err := h.Node(ctx, "")
 	if err == nil && errors.Is(root.Err, meta.ErrInvalid) {

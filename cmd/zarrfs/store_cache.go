@@ -31,7 +31,7 @@ type openOptions struct {
 	log    *slog.Logger
 }
 
-// inFolder returns what counts for a local folder.
+// inFolder returns the options of a local folder.
 func (o *openOptions) inFolder() *dirstore.Options {
 	if o == nil {
 		return nil
@@ -75,7 +75,7 @@ func cacheSize(text string) (int64, error) {
 	return n, err
 }
 
-// usualCacheSize is how large a cache is of which only the folder is named.
+// usualCacheSize is the size of a cache if only its folder is named.
 const usualCacheSize = 10 << 30
 
 // cacheAsked returns the folder and size of the cache that flags or environment ask for; "" if they
@@ -130,8 +130,8 @@ var asksBy = []string{"AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "STORAGE_EMULATO
 var credentialFiles = []string{".aws/credentials", ".aws/config", ".netrc",
 	".azure/azureProfile.json", ".config/gcloud/application_default_credentials.json"}
 
-// identityOf returns a text that is another one for a store at another URL, and for one that is
-// read by other credentials: what one has given access to is not shown to another. It is a secret.
+// identityOf returns a text that differs for stores at other URLs, and for other credentials: what
+// is read by some credentials is not shown to users of others. The text is a secret.
 func identityOf(url string) string {
 	lines := []string{url}
 	for _, v := range os.Environ() {
@@ -141,7 +141,7 @@ func identityOf(url string) string {
 			continue
 		}
 		lines = append(lines, v)
-		if !strings.HasSuffix(name, "_TOKEN_FILE") { // what is in these is another each hour
+		if !strings.HasSuffix(name, "_TOKEN_FILE") { // their content changes each hour
 			lines = append(lines, contents(value))
 		}
 	}
@@ -154,7 +154,7 @@ func identityOf(url string) string {
 	return fmt.Sprintf("%q", lines)
 }
 
-// contents returns a text that changes with the contents of a file, otherwise "".
+// contents returns a text that changes with the contents of a file, or "" if it cannot be read.
 func contents(path string) string {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

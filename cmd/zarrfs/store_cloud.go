@@ -18,8 +18,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/zipstore"
 )
 
-// cloudFlags are the flags that say how buckets are read. Each sets a variable of the environment,
-// which other programs of the clouds know, too, and which the program that serves a mount inherits.
+// cloudFlags are the flags that say how buckets are read. Each sets a variable of the environment
+// that other programs of the clouds know too. The program that serves a mount inherits it.
 var cloudFlags = []struct{ flag, env, usage string }{
 	{"s3-endpoint", "AWS_ENDPOINT_URL_S3", "the `URL` of a server of S3 that is not Amazon's"},
 	{"s3-region", "AWS_REGION", "the region of an S3 bucket (default: as the server says)"},

@@ -149,7 +149,8 @@ func parentHint(path string) error {
 	return nil
 }
 
-// lyingIn says that a path lies in a store, which is to be given in its place; nil if it does not.
+// lyingIn says that a path lies in a store, and that the store is to be given in its place. It
+// returns nil if that is not so.
 func lyingIn(path string) error {
 	if found := storeAround(path); found != "" {
 		return fmt.Errorf("it lies in the store %s: give that folder", found)

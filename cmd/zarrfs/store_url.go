@@ -14,7 +14,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/zipstore"
 )
 
-// queryEnv is the query that all requests to a web server have. It may be a signature, and so a
+// queryEnv is the query that all requests to a web server have. It may be a signature, which is a
 // secret.
 const queryEnv = "ZARRFS_HTTP_QUERY"
 
@@ -42,7 +42,8 @@ var (
 	azureSchemes = []string{"az", "abfs", "abfss"}
 )
 
-// openWeb returns the opener of a store on a web server: of a zip file if the URL ends as its name.
+// openWeb returns the opener of a store on a web server. It is a zip file if the URL ends as the
+// name of one.
 func openWeb(scheme string) func(string, *openOptions) (*source, error) {
 	return func(location string, o *openOptions) (*source, error) {
 		at, err := webLocation(scheme, location)
@@ -94,10 +95,10 @@ func openWebZip(scheme string) func(string, *openOptions) (*source, error) {
 }
 
 // missingEnv says which status code of a server means that nothing is stored: 403, as S3 answers
-// those that may not list.
+// clients that may not list.
 const missingEnv = "ZARRFS_MISSING"
 
-// remoteOptions are what flags and environment say of all stores behind a network.
+// remoteOptions are the options of all stores behind a network, from flags and the environment.
 func remoteOptions() remote.Options {
 	return remote.Options{Missing403: os.Getenv(missingEnv) == "403"}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// familiar are verbs of other programs, and what does the same here.
+// familiar are verbs of other programs, and which verb does the same here.
 var familiar = map[string]string{
 	"ls": "tree", "list": "tree", "show": "info", "stat": "info", "head": "info", "ncdump": "info",
 	"du": "info", "dump": "cat", "read": "cat", "init": "create",
@@ -18,7 +18,7 @@ var familiar = map[string]string{
 	"log": "errors", "logs": "errors", "why": "errors", "man": "help",
 }
 
-// unknownVerb says that there is no such verb, and which may be meant.
+// unknownVerb says that there is no such verb, and which one may be meant.
 func unknownVerb(name string) error {
 	names := make([]string, 0, 2*len(verbs))
 	for _, v := range verbs {
@@ -38,7 +38,7 @@ func unknownVerb(name string) error {
 	return usageError{fmt.Errorf("unknown command %q; `zarrfs help` lists them", name)}
 }
 
-// familiarFlags are flags of other programs, and what is the same here.
+// familiarFlags are flags of other programs, and which flag is the same here.
 var familiarFlags = map[string]string{
 	"ro": "read-only", "readonly": "read-only", "other": "allow-other", "fg": "foreground",
 	"debug": "log-level", "verbose": "log-level", "type": "dtype",
@@ -46,7 +46,7 @@ var familiarFlags = map[string]string{
 	"dims": "dimension-names", "attrs": "attributes", "depth": "level", "cache": "cache-size",
 }
 
-// explainFlag says what is wrong with the flags of a command line, and which may be meant.
+// explainFlag says what is wrong with the flags of a command line, and which one may be meant.
 func (v *verb) explainFlag(flags *pflag.FlagSet, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
@@ -116,8 +116,8 @@ func valueError(err *pflag.InvalidValueError) error {
 	return fmt.Errorf("%s %s: expected %s", spelled(f), err.GetValue(), expected)
 }
 
-// nearest returns the name that differs least from what was written, if it could be a slip of it,
-// otherwise "".
+// nearest returns the name that differs least from what was written, or "" if that is not likely to
+// be a typing error.
 func nearest(written string, names []string) string {
 	best, least := "", 1+max(1, len(written)/3)
 	for _, name := range names {

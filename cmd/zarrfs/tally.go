@@ -9,8 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// tallyLooks is how many looks at objects of the store a tally takes, which is about a second.
-// nodeLooks is how many looks a node counts for, because its document is read.
+// tallyLooks is how many objects of the store a tally looks at, which takes about a second. A node
+// counts as nodeLooks of them, because its document is read.
 const (
 	tallyLooks = 200_000
 	nodeLooks  = 20
@@ -23,10 +23,10 @@ type tally struct {
 	Links   int   `json:"links,omitempty"`
 	Bytes   int64 `json:"bytes"` // decoded, of those arrays whose size is known
 	Stored  int64 `json:"stored_bytes"`
-	AtLeast bool  `json:"at_least,omitempty"` // it stopped: there may be more of all
+	AtLeast bool  `json:"at_least,omitempty"` // it stopped: all numbers may be higher
 
 	looks   int
-	unsized bool // of an array that is stored it is not known how many bytes it decodes to
+	unsized bool // the decoded size of an array that is stored is not known
 }
 
 // add counts one node. For an array it returns what is stored, or nil if that cannot be found out.
@@ -105,7 +105,7 @@ func (t *tally) print() string {
 }
 
 // decodedSize returns how many bytes an array decodes to. ok is false where its document does not
-// say that, and where it is more than a file can have.
+// say that, and where a file cannot be so large.
 func decodedSize(n *zarrcore.Node) (size int64, ok bool) {
 	a := n.Meta
 	if a == nil || a.Shape == nil || a.Type.Size <= 0 {

@@ -22,15 +22,15 @@ import (
 // unmounting is the work of umount on one mount.
 type unmounting struct {
 	mount       mountEntry
-	at          string // the folder where the mount is asked, which may be that of a copy
+	at          string // the folder where the mount is asked; it may be that of a copy
 	onlyCopies  bool   // it was taken out of the tree before, and goes on for copies of it
 	lazy, force bool
 	wait        time.Duration // for the end of the program that serves it
 	pid         int           // of that program; 0: not known
 	named       int           // the number by which the program calls itself; 0: not known
 	verdict     *os.File      // in which that program says how it ended; nil: not known
-	kept        []string      // files of what was written for arrays that are no more
-	hasKept     bool          // some of them are there
+	kept        []string      // files with what was written for arrays that no longer exist
+	hasKept     bool          // some of them exist
 	kernel      connection
 }
 
@@ -157,7 +157,8 @@ func (u *unmounting) takeOut() error {
 }
 
 // sayKept names the files with what was written for arrays that another program has removed or
-// replaced. It reports whether there are any. Those that were restored and removed are not meant.
+// replaced. It reports whether there are any. It does not count files that were restored and
+// removed.
 func sayKept(files []string) bool {
 	files = slices.DeleteFunc(files, func(name string) bool {
 		_, err := os.Lstat(name)
@@ -171,9 +172,9 @@ func sayKept(files []string) bool {
 }
 
 // cutOff takes a mount whose program has ended, or does not answer, out of the tree. It makes the
-// kernel abort all that waits: a killed program may itself wait for its own mount.
+// kernel abort all waiting requests: a killed program may itself wait for its own mount.
 func (u *unmounting) cutOff() error {
-	err := u.kernel.end() // as far as this user may
+	err := u.kernel.end() // if this user may
 	if err != nil && u.onlyCopies {
 		return mountErr(fmt.Errorf("%w\nCopies of a mount can only be cut off after "+
 			"`mount -t fusectl none /sys/fs/fuse/connections`", silentError(u.mount, u.pid)))
@@ -191,7 +192,7 @@ func (u *unmounting) cutOff() error {
 }
 
 // cutOffSilent is cutOff where the program that serves the mount does not answer. It fails unless
-// nothing can have been written: nobody knows what that program has not stored.
+// nothing can have been written, because nobody knows what that program has not stored.
 func (u *unmounting) cutOffSilent() error {
 	pid := cmp.Or(u.pid, u.mount.server())
 	if err := u.cutOff(); err != nil || u.mount.isReadOnly() {
@@ -211,8 +212,8 @@ func (u *unmounting) cutOffSilent() error {
 		u.mount.dir, text))
 }
 
-// killedErr says what a mount may have lost whose program ended without unmounting it. named:
-// folders were named in which files of it are left.
+// killedErr says what a mount may have lost, after its program ended without unmounting it. named
+// says that folders with files of it were named before.
 func (u *unmounting) killedErr(named bool) error {
 	if u.mount.kind != ourKind || u.mount.isReadOnly() {
 		return nil
@@ -259,12 +260,12 @@ const (
 	// may not be done yet.
 	unmountPatience = 2 * time.Second
 	// unseenPatience is how much longer it is tried where no program is found that uses the mount:
-	// a program that only looked at it has mostly finished soon.
+	// a program that only looked at it usually finishes soon.
 	unseenPatience = 8 * time.Second
 )
 
-// unmountPatiently unmounts as soon as no program uses the mount. It names the files that are not
-// arrays before that, and not while programs may still make arrays of them, and returns them.
+// unmountPatiently unmounts as soon as no program uses the mount. Just before that it names the
+// files that are not arrays, when programs can no longer make arrays of them. It returns them.
 func (u *unmounting) unmountPatiently() (others *transient.Kept, err error) {
 	var said *transient.Kept
 	dir := u.mount.dir
@@ -304,7 +305,7 @@ func busyError(dir string) error {
 }
 
 // unmountOnce takes the mount out of the tree. If another program has done so meanwhile, it says
-// that and succeeds: what is left to do is the same.
+// that and succeeds, because the rest of the work is the same.
 func (u *unmounting) unmountOnce(lazy bool) error {
 	err := unmountOnce(u.mount.dir, lazy)
 	if err == nil || !u.isTakenOut() {
@@ -355,8 +356,9 @@ func (u *unmounting) askPatiently(dir string) (s statusfile.Status, h health) {
 
 var errStoreHangs = errors.New("what was written is not stored in time")
 
-// awaitStored is storeApart, but fails where the program that serves the mount answers nothing else
-// meanwhile either. Where storing may be given up, it fails with errStoreHangs after some time.
+// awaitStored is storeApart, but fails where the program that serves the mount does not answer
+// other requests either. Where storing may be given up, it fails with errStoreHangs after some
+// time.
 func (u *unmounting) awaitStored() (unstored, err error) {
 	patience := time.Duration(math.MaxInt64) // a flush takes as long as the store does
 	if u.force {
@@ -386,11 +388,11 @@ func (u *unmounting) awaitStored() (unstored, err error) {
 	}
 }
 
-// endByForce takes the mount out of the tree and has the program that serves it end without storing
-// what was written: the third signal does. It keeps that in the scratch folder.
+// endByForce takes the mount out of the tree. A third signal makes the program that serves it end
+// without storing what was written, which it keeps in the scratch folder.
 func (u *unmounting) endByForce() error {
 	dir, pid := u.mount.dir, u.named
-	// It is opened before it is looked at: its number may be another process's later.
+	// The process is opened before it is looked at, because another one may get its number later.
 	fd, noProcess := unix.PidfdOpen(pid, 0)
 	if noProcess == nil {
 		defer unix.Close(fd)

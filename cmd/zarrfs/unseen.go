@@ -7,7 +7,8 @@ import (
 )
 
 // An overlay that has a mount as a layer keeps it after it was taken out of the tree. So does a
-// mount namespace without a process: a file keeps that, as `unshare --mount=FILE` makes it.
+// mount namespace without a process. A file keeps such a namespace, as `unshare --mount=FILE` makes
+// it.
 
 // unseenText names what is mounted here and may keep the file system of m alive without a program.
 func unseenText(m mountEntry) string {
@@ -51,7 +52,7 @@ func mayBeIn(dir, path string) bool {
 	return false
 }
 
-// sayUnseen says for what the process that serves m may go on.
+// sayUnseen says what may keep the process that serves m.
 func sayUnseen(m mountEntry, pid int) {
 	if holders := unseenText(m); holders != "" {
 		fmt.Fprintf(stderr, "zarrfs: %s is unmounted here; waiting for the end of process %d, "+
@@ -59,7 +60,7 @@ func sayUnseen(m mountEntry, pid int) {
 	}
 }
 
-// stillHeld says why the process that serves m may go on though no program has a copy of m.
+// stillHeld says why the process that serves m may go on, although no program has a copy of m.
 func stillHeld(m mountEntry, pid int, err error) error {
 	holders := "an overlay with a layer in it, or a mount namespace that a file keeps"
 	if found := unseenText(m); found != "" {

@@ -20,7 +20,7 @@ type verb struct {
 	most  int      // and how many there may be
 	also  []string // other names, which users of other programs know
 	short string   // one line
-	long  string   // what the one line leaves open, with examples
+	long  string   // details, with examples
 	// setup declares the verb's flags and returns what to do once they are parsed.
 	setup func(flags *pflag.FlagSet) func(ctx context.Context, args []string) error
 }

@@ -80,7 +80,7 @@ func cat(ctx context.Context, args []string, name string, force bool) error {
 	defer f.Close()
 	to := io.Writer(os.Stdout)
 	if isTerminal(os.Stdout) && !view.IsBinary(name) {
-		to = terminal.NewJSONWriter(to) // the same JSON: another program gets it as it is
+		to = terminal.NewJSONWriter(to) // only here: other programs get the JSON as it is
 	}
 	out := bufio.NewWriterSize(to, 1<<16)
 	if _, err := io.Copy(out, f); err != nil {

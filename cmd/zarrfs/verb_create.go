@@ -90,7 +90,7 @@ func (c *creation) create(ctx context.Context, flags *pflag.FlagSet, args []stri
 	if err != nil {
 		return err
 	}
-	// then the flags alone say what is made, and a store that is made for nothing would stay
+	// then only the flags say what is made, and a useless store would stay after an error
 	if isNew(args[0]) {
 		if _, err := c.spec(r); err != nil {
 			return err
@@ -145,7 +145,7 @@ func sayCreated(ctx context.Context, h *zarrcore.Hierarchy, in, path string) err
 	return nil
 }
 
-// checkKind returns what is missing of the flags that say whether a group or an array is created,
+// checkKind checks the flags that say whether a group or an array is created: which are missing,
 // and which do not go together.
 func (c *creation) checkKind(flags *pflag.FlagSet) error {
 	for _, ofArray := range []string{"shape", "dtype", "dimension-names"} {
@@ -229,18 +229,18 @@ func (c *creation) parse() (r recipe.Recipe, err error) {
 	return r, nil
 }
 
-// document returns what is written over a group's document to give it its attributes.
+// document returns the document that gives a group its attributes.
 func (c *creation) document() []byte { return []byte(`{"attributes": ` + c.attributes + `}`) }
 
-// spec describes the array that a recipe makes, and nothing for a group. One that cannot be is
-// wrong usage.
+// spec describes the array that a recipe makes, and nothing for a group. An array that is not
+// possible is a usage error.
 func (c *creation) spec(r recipe.Recipe) (spec meta.Spec, err error) {
 	if c.group {
 		return spec, nil
 	}
 	if spec, err = r.WithNaT().Spec(c.shape, c.dtype, false); err == nil {
 		spec.DimensionNames, spec.Attributes = c.axes, c.object
-		spec.Order = 0 // there is no source whose order it is to have: the codecs say it
+		spec.Order = 0 // there is no source with an order: the codecs say it
 		_, err = spec.Documents()
 	}
 	if err != nil {
@@ -249,8 +249,8 @@ func (c *creation) spec(r recipe.Recipe) (spec meta.Spec, err error) {
 	return spec, err
 }
 
-// make makes the node. Nothing is made, not even a group on the way to it, before all is known to
-// fit.
+// make makes the node. Nothing is made, not even a group on the way to it, before all has been
+// checked.
 func (c *creation) make(ctx context.Context, h *zarrcore.Hierarchy, path string) (err error) {
 	if c.group {
 		err = c.makeGroup(ctx, h, path)
@@ -263,7 +263,7 @@ func (c *creation) make(ctx context.Context, h *zarrcore.Hierarchy, path string)
 	return err
 }
 
-// exists says what is there already in the place of what is to be made.
+// exists says what already is where the node is to be made.
 func (c *creation) exists(ctx context.Context, h *zarrcore.Hierarchy, store, path string) error {
 	kind := "node"
 	if n, err := h.Node(ctx, path); err == nil {
@@ -323,7 +323,7 @@ func makeGroups(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
 
 func parentOf(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
-// isNew reports whether a store is still to be made: its folder is missing, or empty.
+// isNew reports whether a store does not exist yet: its folder is missing or empty.
 func isNew(name string) bool {
 	scheme, folder := splitScheme(name)
 	if scheme != "file" {

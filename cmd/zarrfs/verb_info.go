@@ -54,7 +54,7 @@ type nodeInfo struct {
 	Stored     *int64          `json:"stored_bytes,omitempty"`
 	// chunks, or shards, that are stored
 	Objects    *int64          `json:"objects_stored,omitempty"`
-	ObjectsOf  *int64          `json:"objects,omitempty"`  // all that the array has
+	ObjectsOf  *int64          `json:"objects,omitempty"`  // stored or not
 	AtLeast    bool            `json:"at_least,omitempty"` // more may be stored: counting stopped
 	Modified   *time.Time      `json:"modified,omitempty"`
 	Arrays     *int            `json:"arrays,omitempty"`
@@ -117,7 +117,7 @@ func describe(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) (*no
 	i.fromArray(n)
 	i.countStored(ctx, h, n)
 	a, err := h.OpenArray(ctx, n.Path)
-	// how many bytes it decodes to would be known only after decoding it
+	// only decoding would show its decoded size
 	if errors.Is(err, zarrcore.ErrVlen) {
 		_, err = h.OpenVlen(ctx, n.Path)
 	}

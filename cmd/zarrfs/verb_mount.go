@@ -207,8 +207,8 @@ func (c *mountConfig) complete(args []string) (err error) {
 	return c.findFolders()
 }
 
-// findFolders makes the paths of folders absolute, for a daemon leaves the folder that it was
-// started in, and looks whether they are there: an error when memory is full would come too late.
+// findFolders makes the paths of folders absolute, because a daemon leaves the folder that it was
+// started in. It checks that they exist: an error when memory is full would come too late.
 func (c *mountConfig) findFolders() (err error) {
 	scratch := "--scratch-dir"
 	if c.scratchDir == "" {

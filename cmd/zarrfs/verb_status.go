@@ -42,7 +42,7 @@ type mountState struct {
 	Store    string `json:"store"`
 	State    string `json:"state"` // "mounted", "stale" or "silent"
 	ReadOnly bool   `json:"read_only"`
-	// Of the numbers, nil is what the mount does not say, or not to this user.
+	// A number is nil if the mount does not give it, or not to this user.
 	Pid      *int              `json:"pid"`
 	Unstored *int64            `json:"unstored_bytes"`
 	Failed   map[string]string `json:"unstored,omitempty"` // by array: why storing has failed
@@ -97,7 +97,7 @@ func askState(m mountEntry) (statusfile.Status, error) {
 	return s, nil
 }
 
-// stateFor asks a mount for its state. One that does not answer this user has no numbers.
+// stateFor asks a mount for its state. A mount that does not answer this user has no numbers.
 func stateFor(m mountEntry) mountState {
 	s := mountState{Dir: m.dir, Store: m.source, State: "mounted", ReadOnly: m.isReadOnly()}
 	now, health := stateOf(m.dir)
@@ -177,7 +177,7 @@ func (s *mountState) row() []string {
 // errorsText counts the errors, and shows where the newest was.
 func (s *mountState) errorsText() string {
 	count := strconv.FormatUint(*s.Errors, 10)
-	for path, why := range s.Failed { // one of them, which is worse than what was refused
+	for path, why := range s.Failed { // any of them: it is worse than a refusal
 		return fmt.Sprintf("%s (%q: %s)", count, "/"+path, terminal.Line(why))
 	}
 	switch {

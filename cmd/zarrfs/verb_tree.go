@@ -74,7 +74,7 @@ func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
 	g := &grower{h: h}
 	root := g.node(ctx, n, filepath.Base(s.Name()))
 	if n.Kind != zarrcore.ArrayNode {
-		g.drawn = tally{} // what is below the root counts
+		g.drawn = tally{} // only what is below the root counts
 	}
 	if err := g.grow(ctx, root, n, depth); err != nil {
 		return storeErr(err)
@@ -195,13 +195,13 @@ func (t *treeNode) draw(w io.Writer, indent string) {
 	}
 }
 
-// line is what is shown of a node: its label, and the columns that there are.
+// line is what is shown of a node: its label, and its columns.
 func (t *treeNode) line() string {
 	columns := t.columns
 	if columns == nil {
 		columns = make([]string, 5)
 	}
-	// a tab or the end of a line in a name would be another column or line
+	// a tab or newline in a name would begin another column or line
 	safe := []string{terminal.Line(t.label())}
 	for _, column := range columns {
 		safe = append(safe, terminal.Line(column))
@@ -238,8 +238,8 @@ func (t *treeNode) sizeText(n *zarrcore.Node) string {
 	return strings.TrimSpace(size + " " + stored)
 }
 
-// compressorOf names the last codec of an array's chain, of shards the inner one's, unless it is
-// the one that compresses nothing.
+// compressorOf names the last codec of an array's chain, or of the inner chain of its shards. It
+// returns "" for the codec bytes, which does not compress.
 func compressorOf(n *zarrcore.Node) string {
 	chain := codecsText(xattr.CodecsJSON(n))
 	last := chain[strings.LastIndexAny(chain, " [")+1:]

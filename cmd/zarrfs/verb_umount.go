@@ -86,7 +86,7 @@ func chooseMounts(args []string, all bool) ([]string, error) {
 			dirs = append(dirs, m.dir)
 		}
 	}
-	slices.Reverse(dirs) // one that was mounted in another goes first
+	slices.Reverse(dirs) // a mount inside another one goes first
 	return dirs, nil
 }
 

@@ -21,11 +21,11 @@ var versionVerb = &verb{
 	},
 }
 
-// build is what is known of how the program was made.
+// build says how the program was made, as far as that is known.
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"` // of the source
-	Changed  bool   `json:"changed,omitempty"`  // the source had changes that are in no revision
+	Changed  bool   `json:"changed,omitempty"`  // the source had changes without a revision
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // The program that serves a mount says at its end whether all is stored. umount is not its parent
-// and cannot have its exit code. The scratch folder may take no file that could say it. So it is
-// written to a file in memory. umount opens that before the end, and reads it after the end.
+// and cannot get its exit code. The scratch folder may be full. So the verdict is written to a file
+// in memory. umount opens that before the end, and reads it after the end.
 
 // verdict is how a mount has ended.
 type verdict struct {
@@ -28,11 +28,11 @@ type verdict struct {
 
 const verdictName = "zarrfs-verdict"
 
-// newVerdict creates the file. It returns nil if the kernel makes none; then umount says that it
-// does not know.
+// newVerdict creates the file. It returns nil if the kernel cannot create one; umount then says
+// that it does not know how the mount ended.
 func newVerdict() *os.File {
 	fd, err := unix.MemfdCreate(verdictName, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
-	if errors.Is(err, unix.EINVAL) { // before Linux 6.3; later ones may warn of a file without it
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3; later kernels may warn without this flag
 		fd, err = unix.MemfdCreate(verdictName, unix.MFD_CLOEXEC)
 	}
 	if err != nil {
@@ -45,14 +45,15 @@ func newVerdict() *os.File {
 func (v verdict) say(file *os.File) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // it has only texts
+		panic(err) // it has only strings
 	}
-	if err := file.Truncate(0); err == nil { // of a file in memory, or of nil
+	if err := file.Truncate(0); err == nil { // file may be nil
 		file.WriteAt(text, 0)
 	}
 }
 
-// verdictFile opens the file of a process. It returns nil if it has none that this user may see.
+// verdictFile opens the file of a process. It returns nil if there is none, or if this user may not
+// see it.
 func verdictFile(pid int) *os.File {
 	file, _ := askAbout(pid, func() *os.File { return openVerdict(procOf(pid) + "fd") })
 	return file
@@ -123,7 +124,7 @@ func keptText(kept []string, lost string) (text string) {
 	return text
 }
 
-// keptErr returns an error if the mount has kept what was written for arrays that are no more.
+// keptErr returns an error if the mount has kept what was written for arrays that no longer exist.
 // sayKept has named the files.
 func (u *unmounting) keptErr() error {
 	if !u.hasKept {
