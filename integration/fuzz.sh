@@ -11,7 +11,8 @@ cd "$(dirname "$0")/.."
 count=$1
 shift
 targets() {
-	grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . | sed -E 's,/[^/]*:func , ,' | sort -u
+	grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . |
+		sed -E 's,/[^/]*:func , ,' | sort -u
 }
 wanted() {
 	if [ $# -eq 0 ]; then
@@ -23,7 +24,8 @@ wanted() {
 targets | wanted "$@" | {
 	total=0
 	while read -r package target; do
-		if ! out=$(go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$count" -fuzzminimizetime 20x </dev/null 2>&1); then
+		if ! out=$(go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$count" \
+			-fuzzminimizetime 20x </dev/null 2>&1); then
 			printf '%s\n' "$out"
 			exit 1
 		fi

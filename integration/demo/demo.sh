@@ -24,13 +24,16 @@ show "dd if=mnt/ocean/temperature.raw bs=4 skip=8100 count=4 status=none | od -A
 show "od -An -tu1 -j 370700 -N 16 mnt/mask.raw"
 show "ls -ls mnt/mask.raw   # 1 MB, of which one chunk is stored"
 show "grep -A1 attributes mnt/ocean/temperature.json"
-show "tail -c +129 mnt/ocean/temperature.npy | cmp - mnt/ocean/temperature.raw && echo same bytes behind the header"
+show "tail -c +129 mnt/ocean/temperature.npy | cmp - mnt/ocean/temperature.raw &&
+	echo same bytes behind the header"
 if command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null; then
-	show "python3 -c 'import numpy as np; a = np.load(\"mnt/ocean/temperature.npy\", mmap_mode=\"r\"); print(a.shape, a.dtype, a[0, 45, :3])'"
+	show "python3 -c 'import numpy as np
+a = np.load(\"mnt/ocean/temperature.npy\", mmap_mode=\"r\")
+print(a.shape, a.dtype, a[0, 45, :3])'"
 fi
 show "mkdir mnt/copies && cp mnt/ocean/temperature.npy mnt/copies/t.npy   # a new array"
 show "cmp mnt/ocean/temperature.npy mnt/copies/t.npy && echo the same"
-show "head -c 64800 mnt/ocean/temperature.raw >> mnt/copies/t.raw          # one more hour of 90 x 180 numbers"
+show "head -c 64800 mnt/ocean/temperature.raw >> mnt/copies/t.raw   # one hour more: 90 x 180 numbers"
 show "dd if=/dev/zero of=mnt/copies/t.raw bs=4 seek=1 count=1 conv=notrunc status=none   # in place"
 show "od -An -tf4 -j 128 -N 12 mnt/copies/t.npy"
 show "echo '{\"attributes\": {\"units\": \"K\"}}' > mnt/copies/t.json"

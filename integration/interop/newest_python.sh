@@ -13,7 +13,8 @@ if [ -n "${ZARRFS_PYTHON:-}" ]; then
     exit
 fi
 for minor in 14 13 12; do
-    for python in "$(command -v "python3.$minor" || true)" "${PYENV_ROOT:-$HOME/.pyenv}/versions/3.$minor".*/bin/python; do
+    for python in "$(command -v "python3.$minor" || true)" \
+        "${PYENV_ROOT:-$HOME/.pyenv}/versions/3.$minor".*/bin/python; do
         if [ -x "$python" ] && usable "$python"; then
             echo "$python"
             exit

