@@ -71,7 +71,7 @@ func expectListedOnce(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// TestCreatedWhileGroupIsRenamed: a group is renamed to and fro while a program writes the document
+// TestCreatedWhileGroupIsRenamed: a group is renamed back and forth while a program writes the document
 // and the .npy of an array in it. No rename fails. Afterwards each file is listed once, and is the
 // array's.
 func TestCreatedWhileGroupIsRenamed(t *testing.T) {
@@ -104,7 +104,7 @@ func TestCreatedWhileGroupIsRenamed(t *testing.T) {
 }
 
 // rewriteUntil writes a file again and again. It may have another path at any moment, but what is
-// written is always right.
+// written is always valid.
 func rewriteUntil(t *testing.T, stop <-chan struct{}, path string, content []byte) {
 	for {
 		select {

@@ -14,8 +14,8 @@ import (
 )
 
 // TestWriteIsSeenAfterOtherAppended: another program makes the array longer while it is open. What
-// is written through one handle is seen through each other one of the mount all the same, whichever
-// of them was opened before.
+// is written through one handle of the mount is still seen through every other one, whichever was
+// opened first.
 func TestWriteIsSeenAfterOtherAppended(t *testing.T) {
 	for _, writerFirst := range []bool{true, false} {
 		t.Run(fmt.Sprintf("writer first %v", writerFirst), func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestWriteIsSeenAfterOtherAppended(t *testing.T) {
 }
 
 // TestOpenedWhileOtherAppended: programs open an array that another one has made longer while this
-// mount stores what was written to it. They see the further rows and all that was written here, at
+// mount stores what was written to it. They see the new rows and all that was written here, at
 // once.
 func TestOpenedWhileOtherAppended(t *testing.T) {
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
@@ -190,8 +190,8 @@ func TestFortranWhileOtherAppends(t *testing.T) {
 }
 
 // TestCutWhileOtherMountAppends: one mount cuts an array and another appends rows to it, at the
-// same time. What is stored then is as if the one had come after the other. A mount that was told
-// that its change is not stored has changed nothing that was there.
+// same time. What is stored then is as if one had come after the other. A mount that was told that
+// its change is not stored has changed nothing that was there.
 func TestCutWhileOtherMountAppends(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)

@@ -30,8 +30,8 @@ func mountedTree(t *testing.T, store string, flags ...string) map[string]string 
 	return files
 }
 
-// tree returns the files of the mount without the name of the store, which the documents of groups
-// tell.
+// tree returns the files of the mount without the name of the store, which is in the documents of
+// groups.
 func (d *daemon) tree(t *testing.T) map[string]string {
 	t.Helper()
 	files := tree(t, d.dir)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// needAttributes skips a test where the folder keeps no extended attributes of users.
+// needAttributes skips a test where the file system has no extended attributes of users.
 func needAttributes(t *testing.T, dir string, tools ...string) {
 	t.Helper()
 	for _, tool := range append(tools, "setfattr") {
@@ -85,8 +85,8 @@ want = dict.fromkeys(("a.json", "zarr.json", "g/zarr.json"), {"title": "new"})
 }
 
 // TestCopiedAttributes copies one file of an array, without the document, with all its extended
-// attributes. The copy has the array's attributes. A program that sets them itself is obeyed, also
-// if a document was copied just before.
+// attributes. The copy has the array's attributes. What a program sets itself counts, also if a
+// document was copied just before.
 func TestCopiedAttributes(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		dir := t.TempDir()
@@ -117,7 +117,7 @@ assert json.load(open("c.json"))["attributes"] == {"units": "m"}`)
 
 // TestCopiedFilesTakeNoAttributes: rsync -X removes from each file and folder what its source does
 // not have. A source outside of a mount has no attributes of Zarr, so nothing is removed for it.
-// What a program of another kind removes is gone.
+// What another kind of program removes is gone.
 func TestCopiedFilesTakeNoAttributes(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		dir := t.TempDir()
@@ -260,8 +260,8 @@ assert sorted(have) == sorted(want), have
 assert repr(have) == repr({key: want[key] for key in have}), have`, path)
 }
 
-// TestAccessListsAreRefused sets access lists and labels. Each program is told once why not, and the
-// array has no error. A program that copies labels leaves no line.
+// TestAccessListsAreRefused sets access lists and labels. Each program gets the reason once, and
+// the array has no error. A program that copies labels leaves no line.
 func TestAccessListsAreRefused(t *testing.T) {
 	const list = "0200000001000600ffffffff02000400e803000004000400ffffffff" +
 		"10000400ffffffff20000400ffffffff"

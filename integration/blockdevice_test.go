@@ -46,7 +46,7 @@ func useAsDisk(t *testing.T, file, work string) {
 	device := attachLoop(t, file)
 	run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
 	run(t, "mount", device, work)
-	t.Cleanup(func() { command("umount", "-l", work) }) // where the test has failed before
+	t.Cleanup(func() { command("umount", "-l", work) }) // if the test has failed before
 	workInFileSystem(t, work)
 	run(t, "umount", work)
 	run(t, "e2fsck", "-fn", device)

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// left are arrays of 9 rows whose objects end where the array does, and whose only object has
-// 10: a process was killed while it appended a row, or took one away. encode makes the object,
-// and a large row makes it longer than 64 MiB.
+// left are arrays of 9 rows whose objects end where the array does, and whose only object has 10: a
+// process was killed while it appended or removed a row. encode makes the object, and a large row
+// makes it longer than 64 MiB.
 var left = map[string]struct {
 	row    int // bytes
 	codecs string
@@ -107,7 +107,7 @@ func TestKilledResizeIsRead(t *testing.T) {
 }
 
 // TestKilledAppendStaysAway grows an array of 8 rows of a byte over an object that a killed process
-// has left behind its end. Of that object nothing shows, and nothing stays.
+// has left behind its end. Nothing of that object is shown or stays.
 func TestKilledAppendStaysAway(t *testing.T) {
 	for name, object := range map[string]string{"whole": "left", "shorter": "lef"} {
 		t.Run(name, func(t *testing.T) {

@@ -72,8 +72,8 @@ func TestZipInBucket(t *testing.T) {
 }
 
 // TestURLInFstab: a line of fstab with a URL mounts it, with the options that are usual for a
-// network. mount(8) calls the program with them. It finds it by its path here, as it may not be
-// installed.
+// network. mount(8) calls the program with them. The line has the path of the program, which need
+// not be installed.
 func TestURLInFstab(t *testing.T) {
 	needRoot(t, "mount", "mount.fuse3")
 	store, want := treeInFolder(t)
@@ -114,8 +114,8 @@ func shown(t *testing.T, d *daemon) map[string]string {
 	return said
 }
 
-// TestSecretsStayHidden: the credentials for a bucket are in nothing that others can read of a
-// mount, nor in what it says when they are refused.
+// TestSecretsStayHidden: other users cannot read the credentials for a bucket anywhere in a mount,
+// nor in its errors when the credentials are refused.
 func TestSecretsStayHidden(t *testing.T) {
 	store := treeStore(t)
 	eachCloud(t, func(t *testing.T, s *cloud.Server, url func(string) string) {
@@ -132,7 +132,7 @@ func TestSecretsStayHidden(t *testing.T) {
 		out, _ := command(zarrfs(t), "info", url("s.zarr"))
 		said["refused"] = string(out)
 		hides(t, said, cloud.S3Secret, cloud.AzureKey, wrong)
-		isAsked := !strings.HasPrefix(url(""), "gs:") // the emulator knows no credentials
+		isAsked := !strings.HasPrefix(url(""), "gs:") // the emulator does not check credentials
 		if isAsked && !strings.Contains(said["refused"], "were sent") &&
 			!strings.Contains(said["refused"], "was sent") {
 			t.Errorf("wrong credentials: %s; want where they are from", said["refused"])
@@ -140,7 +140,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	})
 }
 
-// hides fails the test where a secret is in what is said.
+// hides fails the test if a text has a secret in it.
 func hides(t *testing.T, said map[string]string, secrets ...string) {
 	t.Helper()
 	for where, text := range said {

@@ -29,7 +29,7 @@ for path in sorted(p for p in store.iterdir() if p.is_dir()):
 `
 
 // TestCreatedDatesAreNaT: new dates and durations have the fill value that zarr-python chooses.
-// Both versions read it. Copied dates have zero bytes.
+// Both versions read it. Copied dates keep bytes of zero.
 func TestCreatedDatesAreNaT(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		store := filepath.Join(t.TempDir(), "s.zarr")

@@ -12,9 +12,10 @@ import (
 )
 
 // TestCutAndAppendKeepNoError: one mount cuts an array again and again while another appends to it.
-// Whatever each is told, in the end neither mount keeps an error for an array of which nothing is
-// dirty: both are unmounted, and no empty file says what is not stored. Rows that were refused are
-// not in the store: the array has what was appended, and is the fill value where it grows.
+// Whatever each program is told, in the end neither mount keeps an error for an array of which
+// nothing is dirty. Both are unmounted, and leave no empty file for data that is not stored.
+// Refused rows are not in the store: the array has what was appended, and the fill value where it
+// grows.
 func TestCutAndAppendKeepNoError(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		t.Run(format, func(t *testing.T) { cutAndAppend(t, format) })
@@ -55,7 +56,7 @@ func cutAndAppend(t *testing.T, format string) {
 	nothingComesBack(t, base)
 }
 
-// addCuts adds what came of it to the table of races.
+// addCuts adds the result to the table of races.
 func addCuts(t *testing.T, format string, told [2]map[string]int) {
 	row := raceRow{}
 	for _, told := range told {
@@ -72,7 +73,7 @@ func addCuts(t *testing.T, format string, told [2]map[string]int) {
 	races.add("6 a mount cuts, another appends", "format "+format, row)
 }
 
-// nothingComesBack makes the array longer than it ever was. The first five rows are never cut.
+// nothingComesBack makes the array longer than it ever was. The first five rows were never cut.
 // Behind them it has rows that were appended, and then the fill value.
 func nothingComesBack(t *testing.T, base string) {
 	path := filepath.Join(mount(t, base), "a.raw")
@@ -93,8 +94,8 @@ func nothingComesBack(t *testing.T, base string) {
 	}
 }
 
-// endsClean unmounts. Only rows that could not be stored may be in the way: they are then stored by
-// the next attempt, or in a file of the scratch folder.
+// endsClean unmounts. Only rows that could not be stored may prevent that: they are then stored by
+// the next attempt, or kept in a file of the scratch folder.
 func endsClean(t *testing.T, d *daemon, scratch string) {
 	t.Helper()
 	pattern := filepath.Join(scratch, fmt.Sprintf("zarrfs-unsaved-%d-*.unsaved", d.process.Process.Pid))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// gzipLevel1 are codecs whose objects have other sizes than their elements.
+// gzipLevel1 are codecs that compress: objects and elements differ in size.
 const gzipLevel1 = `[{"name": "gzip", "configuration": {"level": 1}}]`
 
 // cutGrids are arrays whose chunks differ in shape. Axis 0 can be cut and grow in all of them.
@@ -58,7 +58,7 @@ func TestCutGridsWritten(t *testing.T) {
 	}
 }
 
-// TestCutGridsReaderSees: what TestCutGridsWritten compares by finds a byte that differs.
+// TestCutGridsReaderSees: the readers of TestCutGridsWritten find a byte that differs.
 func TestCutGridsReaderSees(t *testing.T) {
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
 	spec := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{4}, Codec: "[]", Keys: "/", Grid: rectilinear("[1, 3]")}

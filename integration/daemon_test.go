@@ -96,7 +96,7 @@ func startAndWait(cmd *exec.Cmd) (<-chan error, error) {
 }
 
 // awaitMount waits for the daemon to say that it is mounted. (To see the mount is not enough: a
-// daemon that is killed while it still starts may hang, for it has then a file of its own mount
+// daemon that is killed while it still starts may hang, because it then has a file of its own mount
 // open.)
 func (d *daemon) awaitMount(before int) error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
@@ -150,7 +150,7 @@ func (d *daemon) wait() error {
 	}
 }
 
-// kill ends the daemon at once, and takes away what is left of the mount.
+// kill ends the daemon at once, and removes what is left of the mount.
 func (d *daemon) kill() {
 	syscall.Kill(d.process.Process.Pid, syscall.SIGKILL)
 	select {
@@ -164,10 +164,10 @@ func (d *daemon) kill() {
 }
 
 // killPatience is how long a killed daemon may take to end. One of its threads may wait for an
-// answer of the daemon itself, as TestKilledWhileItDropsPages tells. It then waits for ever.
+// answer of the daemon itself, as in TestKilledWhileItDropsPages. It then waits for ever.
 const killPatience = 10 * time.Second
 
-// clear takes away the mount of a process that has ended.
+// clear removes the mount of a process that has ended.
 func (d *daemon) clear() {
 	for unix.Unmount(d.dir, unix.MNT_DETACH) == nil {
 	}

@@ -34,7 +34,7 @@ func aged(t *testing.T, folder string) {
 // counted counts what a server sends.
 type counted struct {
 	http.Handler
-	requests, bytes atomic.Int64 // bytes of objects, without those that are asked for alone
+	requests, bytes atomic.Int64 // bytes of objects, except single bytes
 }
 
 func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -55,14 +55,14 @@ func (w *countedAnswer) WriteHeader(status int) {
 
 func (w *countedAnswer) Write(p []byte) (int, error) {
 	isData := w.status == http.StatusOK || w.status == http.StatusPartialContent
-	if isData && w.Header().Get("Content-Length") != "1" { // of one byte only the header counts
+	if isData && w.Header().Get("Content-Length") != "1" { // a request for one byte is for the header
 		w.of.bytes.Add(int64(len(p)))
 	}
 	return w.ResponseWriter.Write(p)
 }
 
 // TestDiskCache: what one mount has read, a later one reads from the disk: the server sends no
-// data. With --fresh never it is not even asked, also when it is gone.
+// data. With --fresh never the server gets no request, and may be down.
 func TestDiskCache(t *testing.T) {
 	store, want := treeInFolder(t)
 	aged(t, store)
@@ -133,8 +133,8 @@ func TestDiskCacheOfBuckets(t *testing.T) {
 	})
 }
 
-// TestDiskCacheOfZip: a zip file on a web server is read from the disk, and the new one when it was
-// replaced.
+// TestDiskCacheOfZip: a zip file on a web server is read from the disk. When it is replaced, the
+// new one is read.
 func TestDiskCacheOfZip(t *testing.T) {
 	need(t, "zip")
 	dir, cache := t.TempDir(), t.TempDir()

@@ -38,7 +38,7 @@ func TestPromisesAreTested(t *testing.T) {
 	}
 }
 
-// TestFormatsAreTested holds the same of the tables in docs/FORMATS.md that have a column "shown
+// TestFormatsAreTested holds the same for the tables in docs/FORMATS.md that have a column "shown
 // by".
 func TestFormatsAreTested(t *testing.T) {
 	tests := testNames(t)
@@ -111,7 +111,7 @@ func readPage(t *testing.T, name string) string {
 	return string(page)
 }
 
-// TestPagesAreShort: a reader with five minutes reaches their end.
+// TestPagesAreShort: each page can be read in five minutes.
 func TestPagesAreShort(t *testing.T) {
 	for name, most := range map[string]int{"README.md": 150, "docs/ARCHITECTURE.md": 150} {
 		if n := strings.Count(readPage(t, name), "\n"); n > most {

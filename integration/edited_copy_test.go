@@ -8,8 +8,8 @@ import (
 )
 
 // TestEditedViewIsKept copies an array out of the mount, edits one of its files in the copy, and
-// copies all of them back by one program. The edit is there. Where an older file comes after it,
-// the program fails, and the log says which file counts.
+// copies all of them back by one program. The edit is kept. Where an older file comes after it, the
+// program fails, and the log says which file counts.
 func TestEditedViewIsKept(t *testing.T) {
 	const tar = `tar -c -C b a.json a.npy a.raw | tar -x -C m`
 	formats(t, func(t *testing.T, format string) {

@@ -50,8 +50,8 @@ var emptiedCommands = []struct {
 	{script: `: > $TMP/e.json; mv $TMP/e.json a.json`, fails: true, said: true, rows: "5 3"},
 }
 
-// TestFilesAreEmptied: a command that makes a file of an array empty removes the rows, or it fails,
-// or what has no effect is said.
+// TestFilesAreEmptied: a command that makes a file of an array empty removes the rows, or fails. If
+// it has no effect, the mount says so.
 func TestFilesAreEmptied(t *testing.T) {
 	need(t, "python3")
 	for _, format := range []string{"2", "3"} {

@@ -17,7 +17,7 @@ import (
 // with what should be in it, by the mount and by zarr-python.
 
 // Sources of the commands, in $SRC: new.npy and new.raw have the shape and type of the array a,
-// other.npy has another of both.
+// other.npy has other ones.
 const everydaySources = `
 import os, numpy as np
 old = np.arange(40, dtype="<i2").reshape(10, 4)
@@ -44,8 +44,8 @@ type everydayArray struct{ content, units string }
 // everydayStore is what a store should hold: arrays by path, and groups by path with nothing else.
 type everydayStore map[string]everydayArray
 
-// with returns the store with other arrays in the place of those that are named; one without
-// content is not there.
+// with returns the store with other arrays in place of those that are named; an array without
+// content is missing.
 func (s everydayStore) with(others everydayStore) everydayStore {
 	s = maps.Clone(s)
 	for path, a := range others {
@@ -56,8 +56,8 @@ func (s everydayStore) with(others everydayStore) everydayStore {
 	return s
 }
 
-// everydayMapping removes a file and maps a new one, as numpy.memmap does with mode w+: it makes
-// the file long enough if it is not.
+// everydayMapping removes a file and maps a new one, as numpy.memmap does with mode w+: it extends
+// a file that is too short.
 const everydayMapping = `python3 -c '
 import os, mmap
 new = open(os.environ["SRC"] + "/new.raw", "rb").read()
@@ -218,7 +218,7 @@ func TestEveryday(t *testing.T) {
 	t.Logf("everyday commands: %d, lost: %d", ran, lost)
 }
 
-// needAll skips a command aloud that starts a program which this machine does not have.
+// needAll skips a command aloud if this machine does not have a program of it.
 func needAll(t *testing.T, script string) {
 	t.Helper()
 	for _, program := range []string{"jq", "zip", "unzip", "rsync", "bsdtar", "busybox", "vim", "perl"} {

@@ -16,9 +16,9 @@ import (
 
 // This file tests the rights of users in a mount: nobody has more than in the store itself.
 
-// Users that no system of a test needs to know.
+// Users who need not exist on the machine.
 const (
-	owner    = 4321 // of what is private
+	owner    = 4321 // of private files
 	stranger = 4322
 	team     = 4323  // a group
 	nobody   = 65534 // fusermount3 knows this user by name
@@ -138,7 +138,7 @@ func TestOthersSeeWhatTheStoreShows(t *testing.T) {
 	}
 }
 
-// same fails the test unless a user can do both or neither.
+// same fails the test if a user can do only one of two things.
 func same(t *testing.T, uid, group uint32, what, inStore, inMount string) {
 	t.Helper()
 	_, storeErr := asUser(t, uid, group, inStore)
@@ -384,8 +384,8 @@ func TestUnwritableArraysShowIt(t *testing.T) {
 }
 
 // mountedByUser runs a script as a user who owns all in the folder base and has mounted base/store
-// at base/mnt. They do so in a world of their own, where everybody may open /dev/fuse, and return
-// what the script prints.
+// at base/mnt. They do so in namespaces of their own, where everybody may open /dev/fuse. It
+// returns what the script prints.
 func mountedByUser(t *testing.T, base, script string) string {
 	t.Helper()
 	run(t, "cp", zarrfs(t), filepath.Join(base, "zarrfs"))
@@ -397,13 +397,13 @@ func mountedByUser(t *testing.T, base, script string) string {
 	if err := os.WriteFile(file, []byte(user), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Copies of the mounts of other tests would make their umount wait.
+	// With copies of the mounts of other tests, their umount would wait.
 	root := "awk '$3 == \"fuse.zarrfs\" { print $2 }' /proc/mounts | xargs -r umount -l; "
 	root += fmt.Sprintf("mount --bind %s/fuse /dev/fuse && setpriv --reuid %d --regid %[2]d --clear-groups sh %s", base, nobody, file)
 	return run(t, "unshare", "-m", "sh", "-c", root)
 }
 
-// decodedOnly gives an array of truth values a codec that cannot encode them.
+// decodedOnly gives an array of booleans a codec that cannot encode them.
 func decodedOnly(t *testing.T, path, format string) {
 	t.Helper()
 	doc := map[string]any{}
@@ -428,8 +428,8 @@ func decodedOnly(t *testing.T, path, format string) {
 	}
 }
 
-// sharedChunks makes a store with arrays of bytes and of strings, that everybody may change. Only
-// the folder private of each has the given mode, and belongs to owner and team.
+// sharedChunks makes a store with arrays of bytes and of strings, which everybody may change. Only
+// one folder of each, private, has the given mode, and belongs to owner and team.
 func sharedChunks(t *testing.T, private string, mode os.FileMode) (store string) {
 	t.Helper()
 	store = filepath.Join(everybodysDir(t), "store")
@@ -452,7 +452,8 @@ func sharedChunks(t *testing.T, private string, mode os.FileMode) (store string)
 	return store
 }
 
-// contentsOf returns the names of all that is stored, and the bytes and times of all files.
+// contentsOf returns the names of all files and folders of a store, and the bytes and times of
+// files.
 func contentsOf(t *testing.T, store string) string {
 	t.Helper()
 	script := `cd "$0" && find a s -printf '%p %m %u %T@\n' -type f -exec md5sum {} \; | sort`
@@ -471,7 +472,7 @@ var writes = []string{
 }
 
 // TestOthersWriteNoPrivateFolders: with --allow-other, some user may not change a folder between an
-// array and its chunks. Then they change nothing of the array, in whatever way. Others do.
+// array and its chunks. Then no way of writing lets them change the array. Others can.
 func TestOthersWriteNoPrivateFolders(t *testing.T) {
 	needRoot(t, "python3", "fallocate")
 	for _, where := range []struct {
@@ -536,8 +537,8 @@ func TestOthersWriteSharedFolders(t *testing.T) {
 	}
 }
 
-// TestOthersSeeNoPrivatePictures: with --allow-other, pictures and pages show nobody what they may
-// not read in the store, even after the owner has seen them.
+// TestOthersSeeNoPrivatePictures: with --allow-other, pictures and pages show a user nothing that
+// the user may not read in the store, even after the owner has seen them.
 func TestOthersSeeNoPrivatePictures(t *testing.T) {
 	needRoot(t)
 	store := filepath.Join(everybodysDir(t), "store")

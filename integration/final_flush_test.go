@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFinalFlushRaces: arrays are changed through mappings that no program syncs. So they are stored
-// only when the mount ends, and meanwhile their group is renamed. If zarrfs umount succeeds, all is
+// TestFinalFlushRaces: arrays are changed through mappings that no program syncs. So they are
+// stored only when the mount ends, while their group is renamed. If zarrfs umount succeeds, all is
 // in the store. Otherwise the rest is in files, which zarrfs restore puts back.
 func TestFinalFlushRaces(t *testing.T) {
 	readers := arraysReaders(t)
@@ -34,7 +34,7 @@ func TestFinalFlushRaces(t *testing.T) {
 	}
 }
 
-// A finalFlush is what came of the rounds of one combination.
+// A finalFlush has the results of the rounds of one combination.
 type finalFlush struct {
 	how, format string
 	readers     []arraysReader
@@ -75,7 +75,7 @@ func (f *finalFlush) round(t *testing.T) {
 }
 
 // changeMapped changes an array in place through a mapping. The kernel writes its pages when the
-// mapping ends, and nobody waits until they are stored.
+// mapping ends, and no program waits until they are stored.
 func changeMapped(path string, number int64) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -117,7 +117,7 @@ func (f *finalFlush) unmountWhile(t *testing.T, d *daemon, rename func() bool) {
 	}
 }
 
-// ofArray finds the number of an array in the name of a file of what could not be stored.
+// ofArray finds the number of an array in the name of a file with data that could not be stored.
 var ofArray = regexp.MustCompile(`%2Fa(\d+)[^%]*\.unsaved$`)
 
 // restore puts back what is in such files.

@@ -61,7 +61,7 @@ func (m *manyChunks) missing() (numbers []int) {
 	return numbers
 }
 
-// nothingHalf: nothing is recreated under the old name.
+// nothingHalf fails if anything was recreated under the old name.
 func (m *manyChunks) nothingHalf() {
 	if half := halfThings(m.t, m.d.store); len(half) > 0 {
 		m.t.Errorf("half: %v", half)
@@ -106,7 +106,7 @@ func TestFlushFollowsRename(t *testing.T) {
 
 // TestBackgroundFollowsRename: a group is renamed in the store while a program writes so much that
 // it is stored in the background. Each chunk is in the array under its new name. If its writer got
-// an error, it is in the file of what could not be stored.
+// an error, it is in the file of data that could not be stored.
 func TestBackgroundFollowsRename(t *testing.T) {
 	scratch := t.TempDir()
 	m := newManyChunks(t, 1024, 64<<10, "--scratch-dir", scratch)
@@ -189,7 +189,7 @@ func TestDiskWithoutInodes(t *testing.T) {
 	}
 }
 
-// takeInodes makes files until so many inodes are free.
+// takeInodes makes files until that many inodes are free.
 func takeInodes(t *testing.T, disk string, free int) (names []string) {
 	t.Helper()
 	for i := 0; ; i++ {

@@ -33,7 +33,7 @@ func formatStore(t *testing.T, format string) string {
 }
 
 // TestTreesAreCopiedToTheOtherFormat copies a group into a mount of a store of the other format, in
-// all the usual ways. Its files come in any order. All data and attributes are there, as the mount
+// all the usual ways. Its files come in any order. All data and attributes are kept, as the mount
 // shows them and as zarr-python reads them.
 func TestTreesAreCopiedToTheOtherFormat(t *testing.T) {
 	for from, to := range map[string]string{"2": "3", "3": "2"} {

@@ -48,7 +48,7 @@ type fullDisk struct {
 	rng     *rand.Rand
 }
 
-// cycle writes to a full disk, sees all that is to be seen of it, makes space, and stores.
+// cycle writes to a full disk, checks all effects of that, makes space, and stores.
 func (f *fullDisk) cycle(number int) (err error) {
 	var handles [3]*os.File
 	for i := range handles {
@@ -132,7 +132,7 @@ func (f *fullDisk) write(to *os.File) error {
 	return nil
 }
 
-// refused: while the error stands, every handle has it, and shows what was written all the same.
+// refused: while there is an error, every handle reports it, and still shows what was written.
 func (f *fullDisk) refused(handles ...*os.File) error {
 	for _, h := range handles {
 		if err := h.Sync(); !errors.Is(err, syscall.ENOSPC) {

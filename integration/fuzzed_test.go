@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// reads are the names of functions whose input strangers wrote, and readers the packages that have
-// such.
+// reads are the names of functions that read input from strangers, and readers the packages with
+// such functions.
 var (
 	reads   = regexp.MustCompile(`^(Parse|Decode|Strip|Consolidated|Upgrade|Posted|FromPosted|Fill(V2|V3)$)`)
 	readers = []string{
@@ -19,7 +19,7 @@ var (
 )
 
 // TestEveryParserIsFuzzed holds that a fuzz target of its package reaches each parser and decoder,
-// by name: it, or something that it or the functions that it names have the name of.
+// by name. It names the parser, or a function of the package that leads to it.
 func TestEveryParserIsFuzzed(t *testing.T) {
 	parsers := map[string][]string{}
 	bodies := map[string]map[string][]string{} // package, function: the names in it
@@ -62,7 +62,7 @@ func TestEveryParserIsFuzzed(t *testing.T) {
 	}
 }
 
-// reach notes a name and all that its functions name in turn.
+// reach notes a name, and all names in the functions that have it, and so on.
 func reach(bodies map[string][]string, name string, reached map[string]bool) {
 	if reached[name] {
 		return

@@ -42,7 +42,7 @@ func TestGroupFilesInChunks(t *testing.T) {
 }
 
 // TestGroupFilesInChunksAreWritten: elements that are written through such a file arrive in the
-// store, and nothing else changes. What is written to the padding of a chunk is nowhere.
+// store, and nothing else changes. What is written to the padding of a chunk is dropped.
 func TestGroupFilesInChunksAreWritten(t *testing.T) {
 	s := chunkedStore(t)
 	compared := compareBy(t, "interop/group_chunks.py", "write", s.store, s.file(".nc"))
@@ -51,8 +51,8 @@ func TestGroupFilesInChunksAreWritten(t *testing.T) {
 	}
 }
 
-// TestGroupFilesInChunksAreSnapshots: where the chunks of an array are others by now, an open file
-// has no place for them, and says so.
+// TestGroupFilesInChunksAreSnapshots: where an array has other chunks by now, an open file has no
+// place for them, and says so.
 func TestGroupFilesInChunksAreSnapshots(t *testing.T) {
 	s := chunkedStore(t)
 	path := s.file(".h5")

@@ -10,8 +10,8 @@ import (
 )
 
 // TestGroupFilesAreCopiedAlong: a tree whose mount lists files of groups is copied out and in by
-// plain programs. Copies of such files become nothing of their own, whatever came first, and a
-// second copy over the first changes nothing.
+// plain programs. Copies of such files never become arrays, whatever came first, and a second copy
+// over the first changes nothing.
 func TestGroupFilesAreCopiedAlong(t *testing.T) {
 	listing := []string{"--views", "json,npy,raw,nc,h5"}
 	s := groupStores(t, "climate")[1]
@@ -56,8 +56,8 @@ func TestGroupFilesAreCopiedAlong(t *testing.T) {
 	}
 }
 
-// TestOtherFileOverGroupFile: what is copied over a file of a group, and is another one, changes no
-// array, and cp says so.
+// TestOtherFileOverGroupFile: another file that is copied over the file of a group changes no
+// array, and cp fails.
 func TestOtherFileOverGroupFile(t *testing.T) {
 	dir := createdArrays(t, "u", "v")
 	other := filepath.Join(t.TempDir(), "other.nc")

@@ -107,7 +107,7 @@ func TestGroupFilesByXarray(t *testing.T) {
 }
 
 // TestGroupFilesMeanTheirBytes: times in a file are those of the store, also where the array has
-// attributes that say otherwise. Those get another name. A text with a NUL is not cut.
+// attributes that say otherwise. Those get another name. A text with a NUL is not truncated.
 func TestGroupFilesMeanTheirBytes(t *testing.T) {
 	zarrfs(t)
 	store := filepath.Join(t.TempDir(), "meaning.zarr")
@@ -268,7 +268,7 @@ func TestGroupFilesAreRemovedWithTheirGroup(t *testing.T) {
 }
 
 // TestGroupFilesAreSnapshots: an open file keeps its structure, and its elements are those of now.
-// What an array has lost cannot be read, and the reason is told.
+// Rows that an array has lost cannot be read, and there is a reason.
 func TestGroupFilesAreSnapshots(t *testing.T) {
 	dir, bin := emptyMount(t), zarrfs(t)
 	raw := filepath.Join(dir, "g", "a.raw")
@@ -307,7 +307,7 @@ func TestGroupFilesAreSnapshots(t *testing.T) {
 }
 
 // TestGroupFilesOfRemovedArrays: what is written to an array that was removed is an error at the
-// write or at the close. An array of that name that is there again stays as it is.
+// write or at the close. A new array of that name stays as it is.
 func TestGroupFilesOfRemovedArrays(t *testing.T) {
 	dir, bin := emptyMount(t), zarrfs(t)
 	store := filepath.Join(filepath.Dir(dir), "store.zarr")
@@ -395,7 +395,7 @@ func openedAt(t *testing.T, path string, value byte) (f *os.File, at int64) {
 
 // TestGroupFilesFollowRenames: what a program reads and writes through one open file belongs to one
 // array, also where a rename has given the array's name to another. The HDF5 library writes back
-// the bytes around an element as it has read them, so that others would be lost.
+// the bytes around an element as it has read them, so that those of another array would be lost.
 func TestGroupFilesFollowRenames(t *testing.T) {
 	dir := createdArrays(t, "u", "v")
 	group := filepath.Join(dir, "g")
@@ -423,8 +423,8 @@ func TestGroupFilesFollowRenames(t *testing.T) {
 	}
 }
 
-// TestGroupFilesShowNoRemovedArray: an open file has no bytes of an array that was removed, nor of
-// the next one of that name, and takes none.
+// TestGroupFilesShowNoRemovedArray: an open file shows no bytes of an array that was removed, nor
+// of the next one of that name, and accepts none for them.
 func TestGroupFilesShowNoRemovedArray(t *testing.T) {
 	dir := createdArrays(t, "u", "v", "w", "x")
 	group := filepath.Join(dir, "g")
@@ -442,7 +442,7 @@ func TestGroupFilesShowNoRemovedArray(t *testing.T) {
 	var at []int64
 	for value := range 4 {
 		f, off := openedAt(t, group+".h5", byte(value+1))
-		if value < 3 { // the last one is not opened before
+		if value < 3 { // the last array is not opened before
 			_, err := f.WriteAt([]byte{byte(value + 1)}, off)
 			must(t, err)
 		}
@@ -586,8 +586,8 @@ func TestGroupFilesSayWhatTheyLack(t *testing.T) {
 	}
 }
 
-// TestGroupFilesHaveExactSizes: the size that stat tells is that of the file that is read, also
-// after a change of what it is made of. One of more bytes than a file can have does not exist.
+// TestGroupFilesHaveExactSizes: stat returns the size of the file that is read, also after a change
+// of its arrays. A file that would be larger than files can be does not exist.
 func TestGroupFilesHaveExactSizes(t *testing.T) {
 	dir, bin := emptyMount(t), zarrfs(t)
 	store := filepath.Join(filepath.Dir(dir), "store.zarr")

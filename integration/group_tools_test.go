@@ -27,7 +27,7 @@ func TestGroupFilesInTools(t *testing.T) {
 	for _, test := range []struct {
 		store    string
 		arrays   int
-		compared map[string]int // by the tools that know less; the others compare all arrays
+		compared map[string]int // by tools that cannot read all; the others compare all arrays
 	}{
 		{"climate", 13, map[string]int{"h5dump.h5": 11, "cdo.nc": 9, "ncread.nc": 11}},
 		{"plain", 27, map[string]int{"h5dump.h5": 23, "octave.h5": 26}},

@@ -17,8 +17,8 @@ import (
 //
 // ZARRFS_PY3 and ZARRFS_PY2 name Pythons with the packages of interop/requirements-v3.txt and
 // -v2.txt; the default is .venv-v3 and .venv-v2 at the top of the repository. Without them the test
-// skips, or fails if ZARRFS_REQUIRE_PEERS=1. ZARRFS_INTEROP_DIR names a folder to keep the stores
-// in and to use them again; ZARRFS_INTEROP_ONLY picks stores by a regular expression.
+// skips, or fails if ZARRFS_REQUIRE_PEERS=1. ZARRFS_INTEROP_DIR names a folder for the stores,
+// which are kept there and used again; ZARRFS_INTEROP_ONLY picks stores by a regular expression.
 func TestInterop(t *testing.T) {
 	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
 	out := storesDir(t)
@@ -44,7 +44,7 @@ func TestInteropNewest(t *testing.T) {
 	}
 	names := `^newest-`
 	if os.Getenv("ZARRFS_INTEROP_ALL") == "" {
-		names = `^newest-(v3-new|v3-types|both)` // most of it is as with 3.1.6, and `make interop` goes through all
+		names = `^newest-(v3-new|v3-types|both)` // most stores are as those of 3.1.6, and `make interop` goes through all
 	}
 	compareAll(t, newest, out, regexp.MustCompile(names))
 }

@@ -42,7 +42,7 @@ func TestKilledAtAnyCall(t *testing.T) {
 		t.Run(fmt.Sprintf("v%d, bounded %v, shards %v", spec.Format, spec.Grid != "", spec.Shards != nil), func(t *testing.T) {
 			calls, _ := killOnce(t, spec, reader, 0)
 			var points, dirty atomic.Int64
-			t.Run("calls", func(t *testing.T) { // which ends when all of them have
+			t.Run("calls", func(t *testing.T) { // it ends when all of them have
 				first, step := killPart(t, calls)
 				for at := first; at <= calls; at += step {
 					t.Run(strconv.FormatInt(at, 10), func(t *testing.T) {
@@ -81,7 +81,7 @@ func killPart(t *testing.T, calls int64) (first, step int64) {
 	return 1 + rand.Int64N(step), step
 }
 
-// killOnce runs the script until the daemon is killed before that call (0: not at all), and looks
+// killOnce runs the script until the daemon is killed before that call (0: not at all), and checks
 // what is left. It returns how many calls were made, and whether something was written and not
 // acknowledged when the daemon died.
 func killOnce(t *testing.T, spec arraySpec, reader *peer, at int64) (calls int64, dirty bool) {
@@ -148,7 +148,7 @@ func afterDeath(t *testing.T, d *daemon, spec arraySpec, e *expected, reader *pe
 }
 
 // regrown lets the array grow by n bytes. They are fill, or what was being written there and is not
-// acknowledged; what was there before it was cut does not come back.
+// acknowledged. Bytes from before the array was cut do not come back.
 func regrown(path string, e *expected, since []wrote, n int64) ([]byte, error) {
 	end := int64(len(e.now))
 	if err := os.Truncate(path, end+n); err != nil {
@@ -177,7 +177,7 @@ func killScript(path string, e *expected, row int64) error {
 	for i := range killWrites {
 		at, data := rng.Int64N(int64(len(e.now))), make([]byte, 1+rng.IntN(3000))
 		data = data[:min(len(data), len(e.now)-int(at))]
-		if i%40 == 39 { // rows more, and less
+		if i%40 == 39 { // more rows, and fewer
 			at, data = int64(len(e.now)), make([]byte, row)
 		}
 		for j := range data {
@@ -212,8 +212,8 @@ func killScript(path string, e *expected, row int64) error {
 	return nil
 }
 
-// TestTracerKills: the tracer kills before exactly the call that it is told, which the kill test
-// rests on.
+// TestTracerKills: the tracer kills exactly before the call that it is told. The kill test relies
+// on that.
 func TestTracerKills(t *testing.T) {
 	for at := int64(0); at <= 12; at++ {
 		dir := t.TempDir()

@@ -17,10 +17,10 @@ import (
 const mapping = "ZARRFS_TEST_MAPPING"
 
 // TestKilledWhileItDropsPages: a program writes an array through a mapping, and through another of
-// its views. For each such WRITE the daemon makes the kernel drop the pages of the mapping, which it
-// writes first. If the daemon is killed then, that WRITE is never answered. A thread of the daemon
-// waits for it, and the kernel does not take the mount for one that nobody serves: programs wait
-// for ever, too. `zarrfs umount --force` ends all of that. Most rounds come to it.
+// its views. For each such WRITE the daemon makes the kernel drop the pages of the mapping, which
+// it writes first. If the daemon is killed then, that WRITE is never answered. A thread of the
+// daemon waits for it, and the kernel does not take the mount for one that nobody serves: programs
+// wait for ever, too. `zarrfs umount --force` ends all of that. Most rounds get there.
 func TestKilledWhileItDropsPages(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	bin := zarrfs(t)

@@ -19,8 +19,8 @@ import (
 // module is the import path of the repository's root.
 const module = "github.com/zarrfs/zarrfs/"
 
-// layers gives every package its layer: it may import packages of lower layers
-// only. docs/ARCHITECTURE.md draws the same. The backends of stores are not in it; see layerOf.
+// layers gives every package its layer: it may import packages of lower layers only.
+// docs/ARCHITECTURE.md has the same table. The backends of stores are not in it; see layerOf.
 var layers = map[string]int{
 	"compress/inflate":               0,
 	"compress/shuffle":               0,

@@ -32,7 +32,7 @@ func libraryStore(t *testing.T, format string) string {
 	return dir
 }
 
-// storeTree is tree without the files that a mount keeps in its store while it is there.
+// storeTree is tree without the files that a mount keeps in its store while it exists.
 func storeTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := tree(t, dir)
@@ -85,7 +85,8 @@ func TestMountIsNoStore(t *testing.T) {
 	}
 }
 
-// soonSameTree is sameTree of a store from which groups go that a library has just made.
+// soonSameTree is sameTree for a store from which groups are soon removed, because a library has
+// just made them.
 func soonSameTree(t *testing.T, store string, want map[string]string) {
 	t.Helper()
 	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
@@ -224,7 +225,7 @@ func TestGroupOfLibraryGoes(t *testing.T) {
 }
 
 // TestGroupOfLibraryIsRemovedAsMade changes groups of a library, or puts others in their places,
-// right before they go. What somebody has set or made stays, or setting it is an error.
+// right before they go. What a user has set or made stays, or setting it is an error.
 func TestGroupOfLibraryIsRemovedAsMade(t *testing.T) {
 	mnt := mount(t, libraryStore(t, "3"))
 	asked := func(name string) string {
@@ -266,8 +267,7 @@ func TestGroupOfLibraryIsRemovedAsMade(t *testing.T) {
 	}
 }
 
-// TestGroupOfLibraryGoesAgain: a library makes a group again that somebody has removed in the
-// store.
+// TestGroupOfLibraryGoesAgain: a library makes a group again that was removed in the store.
 func TestGroupOfLibraryGoesAgain(t *testing.T) {
 	store := libraryStore(t, "3")
 	mnt, before := mount(t, store), storeTree(t, store)
@@ -288,7 +288,7 @@ func TestGroupOfLibraryGoesAgain(t *testing.T) {
 	soonSameTree(t, store, before)
 }
 
-// checkNoStore checks what came of one attempt.
+// checkNoStore checks the result of one attempt.
 func checkNoStore(t *testing.T, line, store string) {
 	t.Helper()
 	var attempt [2]*string
@@ -307,8 +307,8 @@ func checkNoStore(t *testing.T, line, store string) {
 	}
 }
 
-// TestGroupDocumentsAreEdited changes attributes in documents of groups by what people use, and
-// reads them in the store: what a mount puts into such a document is not there.
+// TestGroupDocumentsAreEdited changes attributes in documents of groups by usual programs, and
+// reads them in the store: what a mount adds to such a document is not there.
 func TestGroupDocumentsAreEdited(t *testing.T) {
 	need(t, "sed", "perl")
 	for _, format := range []string{"2", "3"} {
@@ -378,8 +378,8 @@ func TestConsolidatedIsNotShown(t *testing.T) {
 }
 
 // TestArrayDocumentOverGroup writes the document of an array over that of a group. A group that the
-// same program has made for that goes again, and one that somebody else has made, or that is not
-// empty, stays.
+// same program has made for that is removed. A group that is not empty, or that another program has
+// made, stays.
 func TestArrayDocumentOverGroup(t *testing.T) {
 	store := libraryStore(t, "3")
 	mnt := mount(t, store)

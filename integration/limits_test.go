@@ -118,7 +118,7 @@ func TestMemoryGroupReaders(t *testing.T) {
 			defer file.Close()
 			buf := make([]byte, columns)
 			for time.Now().Before(end) {
-				if i < writers { // what is there already, so that what readers must find does not depend on the order
+				if i < writers { // the same as before, so that readers need not know the order
 					at := random.Int64N(rows*columns/wide) * wide
 					if _, err := file.WriteAt(bytes.Repeat([]byte{byteAt(at)}, wide), at); err != nil {
 						t.Errorf("write at byte %d: %v", at, err)
@@ -188,7 +188,7 @@ func TestMemoryGroupNarrow(t *testing.T) {
 			buf := make([]byte, 1<<20)
 			for time.Now().Before(end) {
 				at := random.Int64N(size - int64(len(buf)))
-				if i < writers { // what is there already
+				if i < writers { // the same as before
 					_, err = file.WriteAt(content[at:at+int64(len(buf))], at)
 				} else if _, err = file.ReadAt(buf, at); err == nil && !bytes.Equal(buf, content[at:at+int64(len(buf))]) {
 					err = errors.New("wrong bytes")
@@ -233,8 +233,8 @@ func memoryGroup(t *testing.T, limit int64) string {
 	return ""
 }
 
-// TestAddressLimit: where ulimit leaves too little address space for a mount, that is said at once.
-// How much Go's runtime takes before main depends on the machine, and with some limits no Go
+// TestAddressLimit: where ulimit leaves too little address space for a mount, zarrfs says so at
+// once. How much Go's runtime takes before main depends on the machine, and with some limits no Go
 // program starts. So the test raises the limit until a mount succeeds.
 func TestAddressLimit(t *testing.T) {
 	if mounttest.Race {
@@ -271,7 +271,7 @@ func TestAddressLimit(t *testing.T) {
 }
 
 // TestNothingIsInherited: a mount in the background holds no descriptor of the shell that has
-// started it. A lock would be held, and a pipe stay open, as long as the mount stands.
+// started it. Otherwise a lock would be held, and a pipe stay open, as long as the mount exists.
 func TestNothingIsInherited(t *testing.T) {
 	need(t, "bash", "flock")
 	store, mnt := treeStore(t), t.TempDir()
@@ -299,8 +299,8 @@ func daemonPID(t *testing.T, mnt string) string {
 }
 
 // TestMountedFromAnywhere: with any standard descriptors, and started in any way, zarrfs mount
-// returns, and its pipes end. The mount stays when the session of its starter has ended, and holds
-// nothing of it.
+// returns, and its pipes end. The mount stays when the session of its starter has ended, and has
+// none of its files open.
 func TestMountedFromAnywhere(t *testing.T) {
 	need(t, "bash", "setsid", "nohup", "timeout")
 	store, bin := treeStore(t), zarrfs(t)
@@ -354,8 +354,8 @@ func daemonDescriptors(t *testing.T, mnt string) (open []string) {
 }
 
 // TestMemoryOfReaders: with a cache of 64 MiB, 1,000 open files and 64 readers at random, the
-// daemon never has more than 128 MiB in memory. That is so however much may be dirty, and whether
-// all chunks have one size or four, and whichever compressor.
+// daemon never has more than 128 MiB in memory. That is so with any limit of dirty memory, with
+// chunks of one size or of four, and with any compressor.
 func TestMemoryOfReaders(t *testing.T) {
 	if mounttest.Race {
 		t.Skip("SKIPPED: the race detector takes memory of its own")
@@ -490,8 +490,8 @@ func peakMemory(t *testing.T, pid string) int64 {
 }
 
 // TestFilesBeyondDescriptors: 400 files that are not arrays are copied into a mount whose process
-// may have 256 descriptors. Arrays can be opened all the while, each file has what was written, and
-// all are kept when the mount ends.
+// may have 256 descriptors. Arrays can be opened meanwhile, each file has what was written, and all
+// are kept when the mount ends.
 func TestFilesBeyondDescriptors(t *testing.T) {
 	need(t, "bash")
 	const files, chunk = 400, 64 << 10
@@ -521,7 +521,7 @@ func TestFilesBeyondDescriptors(t *testing.T) {
 		defer f.Close()
 		arrays = append(arrays, f)
 	}
-	for i := range 50 { // what is written, renamed or removed later counts, too
+	for i := range 50 { // later writes, renames and removals count, too
 		name := fmt.Sprintf("note%d.txt", 2*i+1)
 		f, err := os.OpenFile(filepath.Join(mnt, name), os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
@@ -573,8 +573,7 @@ func TestFilesBeyondDescriptors(t *testing.T) {
 }
 
 // TestTextsBeyondDescriptors: a program keeps 300 arrays of strings open for appending, in a mount
-// whose process may have 256 descriptors. Others can be opened all the while, and each line is
-// stored.
+// whose process may have 256 descriptors. Others can be opened meanwhile, and each line is stored.
 func TestTextsBeyondDescriptors(t *testing.T) {
 	need(t, "bash")
 	const texts = 300

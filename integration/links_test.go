@@ -135,7 +135,7 @@ func TestLinksAreShown(t *testing.T) {
 	})
 }
 
-// TestBadLinks: links that leave the store lead nowhere, and their text is not told; the log says
+// TestBadLinks: links that leave the store lead nowhere, and their text is not shown; the log says
 // why. Others are shown as they are.
 func TestBadLinks(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
@@ -287,7 +287,7 @@ func TestLinksAreCopied(t *testing.T) {
 			copyLinks(t, script, mnt, into)
 			wantLinks(t, into, links...)
 			sameTree(t, arraysBelow(t, into), files)
-			if strings.HasPrefix(script, "rsync") || strings.HasPrefix(script, "cp -a SRC/. ") { // again, onto what is there
+			if strings.HasPrefix(script, "rsync") || strings.HasPrefix(script, "cp -a SRC/. ") { // again, over the copy
 				copyLinks(t, script, out, into)
 				wantLinks(t, into, links...)
 				sameTree(t, arraysBelow(t, into), files)
@@ -385,8 +385,8 @@ func TestLinksAreMade(t *testing.T) {
 	})
 }
 
-// TestLinksAreReplaced: ln -sf and a rename put a link in the place of another, and of nothing
-// else. No array takes the place of a link to itself.
+// TestLinksAreReplaced: ln -sf and a rename put a link in the place of another link only. No array
+// takes the place of a link to itself.
 func TestLinksAreReplaced(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a", "run42/b": "a"})

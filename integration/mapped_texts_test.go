@@ -12,8 +12,8 @@ import (
 )
 
 // TestMappedTexts: a program maps a document or lines, closes the file, and writes to the mapping.
-// The kernel hands over the pages when the mapping ends, behind the last close. What they say is
-// stored then, and a refusal is found in the errors of the mount.
+// The kernel hands over the pages when the mapping ends, after the last close. Their text is stored
+// then, and a refusal is among the errors of the mount.
 func TestMappedTexts(t *testing.T) {
 	for _, tc := range []struct{ name, file, old, new, errors string }{
 		{"document", "g/b.json", `"K"`, `"C"`, ""},

@@ -22,7 +22,7 @@ import (
 // TestMigration migrates every array that zarr-python 2 can write, in formats 1 and 2, to format 3.
 // Each that is migrated reads as before, through a mount and by zarr-python 3, and going back
 // leaves every file as it was. Those that are refused are listed. It takes minutes, so only `make
-// interop` goes through all stores, by ZARRFS_INTEROP_ALL; otherwise it is every sixth.
+// interop` goes through all stores, by ZARRFS_INTEROP_ALL; otherwise it takes every sixth.
 func TestMigration(t *testing.T) {
 	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
 	out := storesDir(t)

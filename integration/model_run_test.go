@@ -145,7 +145,7 @@ func (r *modelRun) handle(slot int) (*handle, error) {
 	return h, nil
 }
 
-// npyHeader returns how long the header is and which order it tells.
+// npyHeader returns how long the header is and which order it names.
 func npyHeader(f io.ReaderAt) (length int64, fortran bool, err error) {
 	start := make([]byte, 10)
 	if _, err := f.ReadAt(start, 0); err != nil {
@@ -198,7 +198,7 @@ func (r *modelRun) write(h *handle, o op) error {
 	return nil
 }
 
-// wrote tells the model what was written at a place of the handle's file.
+// wrote notes in the model what was written at a place of the handle's file.
 func (r *modelRun) wrote(h *handle, at int64, data []byte) {
 	if !h.fortran {
 		r.want.write(at, data)
@@ -270,13 +270,13 @@ func (r *modelRun) load(h *handle, o op) error {
 		}
 		h.mapped = m
 	}
-	if err := r.size(h); err != nil { // which also tells the kernel how much of the mapping there is now
+	if err := r.size(h); err != nil { // after that the kernel knows the end of the mapping
 		return err
 	}
 	return r.compare(h, slices.Clone(h.mapped[h.header+at:h.header+at+n]), at)
 }
 
-// put writes through a mapping, and leaves it at that.
+// put writes through a mapping, and nothing more.
 func (r *modelRun) put(h *handle, o op) error {
 	at, n := r.span(o)
 	if err := r.load(h, o); err != nil {
@@ -305,7 +305,7 @@ func (r *modelRun) dirty(h *handle, o op) error {
 	case 1:
 		err = r.document(other)
 	case 2:
-		if fill := r.vol.spec().Type.Bytes; h.view != ".raw" || strings.Trim(fill, "\x00") == "" { // otherwise what is new in the dirty page is zero
+		if fill := r.vol.spec().Type.Bytes; h.view != ".raw" || strings.Trim(fill, "\x00") == "" { // otherwise the new part of the dirty page is zero
 			err = r.resizeBy(".raw", other)
 		}
 	case 3:
@@ -392,8 +392,8 @@ func (r *modelRun) gap(h *handle, o op) error {
 	return r.size(h)
 }
 
-// store writes through a mapping, and then has it stored in one of the ways that there are; or
-// kills the daemon before.
+// store writes through a mapping. Then it has the bytes stored in one of several ways, or kills the
+// daemon before.
 func (r *modelRun) store(h *handle, o op) error {
 	if _, n := r.span(o); !h.write || n == 0 {
 		return nil
@@ -581,8 +581,8 @@ func (r *modelRun) compareFile(path, view string) error {
 	return r.compare(&h, data, 0)
 }
 
-// kill lets the daemon die, and looks what a new one finds, at times also once the array has grown
-// again.
+// kill lets the daemon die, and checks what a new one finds, at times also after the array has
+// grown again.
 func (r *modelRun) kill(o op) error {
 	if err := r.drop(r.vol.kill); err != nil {
 		return err
@@ -631,7 +631,7 @@ func (r *modelRun) uncover(before *expected, size int64) error {
 	return r.compareAll()
 }
 
-// drop closes all handles after something has happened, whatever that says.
+// drop closes all handles after a failure, and ignores the errors.
 func (r *modelRun) drop(something func() error) error {
 	held := slices.Clone(r.open)
 	clear(r.open)
@@ -659,7 +659,7 @@ func (r *modelRun) outside(o op) error {
 	}
 	w, err := r.handle(0)
 	if err == nil {
-		err = r.fsync(w) // also what a truncation by name has left
+		err = r.fsync(w) // also the rest of a truncation by name
 	}
 	if err = errors.Join(err, r.close(0)); err != nil {
 		return err

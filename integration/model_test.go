@@ -75,7 +75,7 @@ func randomFlags(rng *rand.Rand) []string {
 	return pick(rng, nil, []string{"--dirty-size", "1MiB"}, []string{"--dirty-size", "64KiB", "--cache-size", "1MiB"}, []string{"--workers", "1"}, []string{"--io", "cached"})
 }
 
-// reportModel runs a script; a failure is shrunk and told in full.
+// reportModel runs a script; a failure is made as short as possible and printed in full.
 func reportModel(t *testing.T, run func([]op) error, script []op, about string) {
 	t.Helper()
 	err := run(script)
@@ -111,7 +111,7 @@ func shrink(script []op, err error, run func([]op) error, tries int) ([]op, erro
 	return script, err
 }
 
-// op is one operation. Its numbers mean something whatever was done before, so that any part of a
+// op is one operation. Its numbers have a meaning whatever was done before, so that any part of a
 // script is a script.
 type op struct {
 	do      string
@@ -259,7 +259,7 @@ type volume interface {
 	path(view string) string // of a view, "" if there is none
 	spec() arraySpec
 	rows() bool               // a size must be a whole number of rows
-	restart() error           // unmount in order, mount again
+	restart() error           // unmount, mount again
 	kill() error              // the daemon dies, mount again
 	outside(from, to []int64) // another program replaces an object by a copy of another
 	finish(want []byte) error // after the last operation: it is unmounted, and read by others
@@ -326,8 +326,8 @@ func (m *mountedArray) finish(want []byte) error {
 	return m.reader.check(filepath.Join(m.store, "a"), m.array, want, filepath.Join(filepath.Dir(m.store), "want"))
 }
 
-// plainArray is a plain file that behaves as a mount should, except the fault that it is given: it
-// tests the test.
+// plainArray is a plain file that behaves as a mount should, except for one fault: it tests the
+// test.
 type plainArray struct {
 	dir, fault string
 	array      arraySpec

@@ -24,7 +24,7 @@ import (
 // people use for that.
 
 // treeStore makes a store with a group g of an array b and a group sub with an array c, and one w
-// of strings. None of their chunks, codecs and attributes are those that a new array would get.
+// of strings. Their chunks, codecs and attributes differ from those of a new array.
 func treeStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "s.zarr")
@@ -52,7 +52,7 @@ func treeStore(t *testing.T) string {
 	return dir
 }
 
-// fill writes other bytes over all that a file has.
+// fill overwrites all bytes of a file.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	b := read(t, path)
@@ -121,7 +121,7 @@ func shell(t *testing.T, dir, script string) {
 }
 
 // TestDelayedUpdates lets rsync write all new files into a folder of each group, from which it
-// renames them. It removes that folder in between if it can. All of an edited copy comes into the
+// renames them. It removes that folder in between if it can. The whole edited copy reaches the
 // store.
 func TestDelayedUpdates(t *testing.T) {
 	need(t, "rsync")
@@ -172,7 +172,7 @@ func TestTreesAreCopied(t *testing.T) {
 			if !strings.Contains(tc.script, "$OUT/g2") {
 				shell(t, mnt, strings.ReplaceAll(strings.ReplaceAll(tc.script, "mkdir new; ", ""), "cp -r $OUT/g new", "cp -r $OUT/g/. new"))
 			}
-			os.RemoveAll(filepath.Join(mnt, "new/g")) // what cp -r copies to when it is there
+			os.RemoveAll(filepath.Join(mnt, "new/g")) // otherwise cp -r would copy into it
 			sameTree(t, tree(t, filepath.Join(mnt, "new")), want)
 			shell(t, mnt, "rm -r new")
 			if got := names(t, mnt); got != "g zarr.json" {
@@ -208,7 +208,7 @@ func TestArraysMoveWhole(t *testing.T) {
 	raw := read(t, at("b.raw"))
 	from := "b"
 	for _, view := range []string{"json", "npy", "raw"} {
-		for _, v := range []string{"json", "npy", "raw"} { // all of them known to the kernel
+		for _, v := range []string{"json", "npy", "raw"} { // so that the kernel knows all of them
 			if _, err := os.Stat(at(from + "." + v)); err != nil {
 				t.Fatal(err)
 			}
@@ -224,7 +224,7 @@ func TestArraysMoveWhole(t *testing.T) {
 		for _, v := range []string{"npy", "json", "raw"} {
 			_, err := os.Stat(at(from + "." + v))
 			for end := time.Now().Add(patience); err == nil && v == "raw" && time.Now().Before(end); time.Sleep(time.Millisecond) {
-				_, err = os.Stat(at(from + ".raw")) // it is open, and the kernel forgets its old name only after the rename
+				_, err = os.Stat(at(from + ".raw")) // the file is open, and the kernel forgets its old name only after the rename
 			}
 			if !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s.%s after the rename: %v", from, v, err)
@@ -248,7 +248,7 @@ func TestArraysMoveWhole(t *testing.T) {
 }
 
 // TestArrayGoesWithItsLastView removes the views of an array in each order: those that are left
-// show it whole, and with the last it is gone, in the store too.
+// show it whole, and without the last it is gone, in the store too.
 func TestArrayGoesWithItsLastView(t *testing.T) {
 	store := treeStore(t)
 	mnt := mount(t, store)
@@ -406,7 +406,7 @@ func TestCopiedHolesAreZero(t *testing.T) {
 			"tar -C $TMP -S -cf $TMP/t a.VIEW; tar -xf $TMP/t", "dd if=$TMP/a.raw of=a.raw bs=4k conv=sparse status=none",
 		} {
 			if view == "npy" && strings.HasPrefix(script, "dd") {
-				continue // dd ends a file in a hole only by its size, which a .npy has from its header on
+				continue // dd makes a hole at the end only by setting the size, and a .npy has its size from the header on
 			}
 			script = strings.ReplaceAll(script, "VIEW", view)
 			shell(t, mnt, script)
@@ -461,7 +461,7 @@ func TestCreatedFileIsEmpty(t *testing.T) {
 		}
 		got := read(t, name)
 		for end := time.Now().Add(10 * time.Second); !bytes.Equal(got, want) && time.Now().Before(end); got = read(t, name) {
-			time.Sleep(time.Millisecond) // the kernel ends a file some time after its close
+			time.Sleep(time.Millisecond) // the kernel releases a file some time after its close
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", what, got, want)
@@ -469,8 +469,8 @@ func TestCreatedFileIsEmpty(t *testing.T) {
 	}
 }
 
-// TestDocumentMadeAgain removes a document and creates it with other chunks: the array has them
-// then, with its bytes. One of another type is refused, and nothing is changed.
+// TestDocumentMadeAgain removes a document and creates it with other chunks: the array then has
+// these chunks, with its bytes. A document of another type is refused, and nothing is changed.
 func TestDocumentMadeAgain(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	want := read(t, filepath.Join(mnt, "g/b.npy"))
@@ -517,7 +517,7 @@ func TestFoldersAreRenamed(t *testing.T) {
 	}
 }
 
-// TestNamespaceErrors asks for what cannot be.
+// TestNamespaceErrors asks for impossible things.
 func TestNamespaceErrors(t *testing.T) {
 	store := treeStore(t)
 	mnt := mount(t, store)
@@ -614,7 +614,7 @@ func TestNamespaceErrors(t *testing.T) {
 
 // TestRefusedAndMadeAgain recreates a file at once that was refused when it was closed. The release
 // of the old one, for which the kernel does not wait, must not affect the new one. If several
-// programs do so, one may get ESTALE or ENOENT, because the kernel looks a name up twice only. A
+// programs do so, one may get ESTALE or ENOENT, because the kernel looks a name up only twice. A
 // program gets no error if another one has truncated its text to nothing.
 func TestRefusedAndMadeAgain(t *testing.T) {
 	mnt := mount(t, treeStore(t))
@@ -646,11 +646,11 @@ func TestRefusedAndMadeAgain(t *testing.T) {
 			t.Errorf("%s, in the end: %v, expected EINVAL", name, err)
 		}
 	}
-	shell(t, mnt, "for i in 1 2 3 4 5 6 7 8 9; do test $(ls | wc -l) = 2 && exit; sleep 0.1; done; ls; exit 1") // its end is not waited for
+	shell(t, mnt, "for i in 1 2 3 4 5 6 7 8 9; do test $(ls | wc -l) = 2 && exit; sleep 0.1; done; ls; exit 1") // it may end later
 }
 
 // TestCopyOntoItself copies an array by one of its names to another, which are one file: each
-// program ends with an error, and nothing but what the shell itself has cut is changed.
+// program ends with an error, and only files that the shell itself has truncated are changed.
 func TestCopyOntoItself(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	want := tree(t, filepath.Join(mnt, "g"))
@@ -665,7 +665,7 @@ func TestCopyOntoItself(t *testing.T) {
 		}
 		sameTree(t, tree(t, filepath.Join(mnt, "g")), want)
 	}
-	cmd := limited(t, "timeout", "60", "sh", "-c", "cat b.npy > b.raw") // which the shell cuts before cat is there
+	cmd := limited(t, "timeout", "60", "sh", "-c", "cat b.npy > b.raw") // the shell truncates it before cat starts
 	cmd.Dir = filepath.Join(mnt, "g")
 	if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() == 124 {
 		t.Errorf("cat b.npy > b.raw: %v\n%s", err, out)
@@ -683,8 +683,8 @@ func TestCopyOntoItself(t *testing.T) {
 
 // TestProgramStartsWhileFilesAreOpen: a program that has files of the mount open for writing starts
 // another one, whose execve(2) closes them. That is a FLUSH of a process about which the kernel
-// answers no question until the exec is done: a daemon that asks would wait for itself, with both
-// processes past any signal.
+// answers no question until the exec is done: a daemon that asks would wait for itself, and no
+// signal could end either process.
 func TestProgramStartsWhileFilesAreOpen(t *testing.T) {
 	d := newDaemon(t, treeStore(t))
 	if err := d.start(); err != nil {
@@ -727,8 +727,8 @@ func xattr(t *testing.T, path, name string) string {
 	return string(buf[:n])
 }
 
-// TestForeignXattrs asks for what every ls -l asks for: the mount has none of it on any file,
-// rather than not on this one.
+// TestForeignXattrs asks for what every ls -l asks for: the answer is that no file of the mount has
+// it.
 func TestForeignXattrs(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	if err := os.WriteFile(filepath.Join(mnt, "note"), nil, 0o666); err != nil {
@@ -743,7 +743,7 @@ func TestForeignXattrs(t *testing.T) {
 	}
 }
 
-// TestTransients uses files whose names are not views as any files.
+// TestTransients uses files whose names are not views as ordinary files.
 func TestTransients(t *testing.T) {
 	store := treeStore(t)
 	mnt := mount(t, store)
@@ -791,8 +791,8 @@ func TestTransients(t *testing.T) {
 	}
 }
 
-// TestTransientSpace fills the space that files may take that are not arrays: also those that are
-// removed and still open count, and holes do not.
+// TestTransientSpace fills the space for files that are not arrays. Removed files that are still
+// open count, and holes do not.
 func TestTransientSpace(t *testing.T) {
 	mnt := mount(t, treeStore(t), "--scratch-size", "80MiB")
 	shell(t, mnt, `head -c 60000000 /dev/zero > big; ! head -c 30000000 /dev/zero 2>/dev/null > more; rm more; truncate -s 1G hole; rm hole
@@ -816,8 +816,8 @@ func TestTransientSpace(t *testing.T) {
 	}
 }
 
-// TestLinesTakeSpace writes more lines than there is space for: that is said, changes nothing, and
-// gives the space back.
+// TestLinesTakeSpace writes more lines than there is space for: the program gets an error, nothing
+// changes, and the space is free again.
 func TestLinesTakeSpace(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	if out, err := command(zarrfs(t), "create", store, "words", "--shape", "1", "--dtype", "string"); err != nil {
@@ -917,7 +917,7 @@ func TestTemporaryNames(t *testing.T) {
 		t.Error("a rename that was refused changed the array")
 	}
 	out, err := limited(t, "mv", at("short"), at("new2.npy")).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "not supported") { // for EINVAL it would say: to a subdirectory of itself
+	if err == nil || !strings.Contains(string(out), "not supported") { // for EINVAL mv would say: to a subdirectory of itself
 		t.Errorf("mv: %v, %s", err, out)
 	}
 }
@@ -979,7 +979,7 @@ func TestAttributesAreSet(t *testing.T) {
 }
 
 // TestAxesAreSet names the dimensions of arrays of both formats: by the document, by the attribute
-// that format 2 has them in, and by setfattr; and makes an array of a copy of the document.
+// that has them in format 2, and by setfattr; and makes an array of a copy of the document.
 func TestAxesAreSet(t *testing.T) {
 	v2 := `{"zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i2", "fill_value": 0, "order": "C", "compressor": null, "filters": null}`
 	v3 := `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
@@ -1055,7 +1055,7 @@ func TestAxesAreSet(t *testing.T) {
 	}
 }
 
-// TestCreateFlags copies a file into mounts that say what arrays look like, one of them of an empty
+// TestCreateFlags copies a file into mounts with flags for new arrays; one of them is of an empty
 // folder.
 func TestCreateFlags(t *testing.T) {
 	npy := append([]byte("\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (64,), }"), bytes.Repeat([]byte(" "), 118-54-1)...)
@@ -1085,8 +1085,8 @@ func TestCreateFlags(t *testing.T) {
 	}
 }
 
-// TestBusyUmountLosesNothing has umount fail while a program still writes: the lines that wait for
-// their array do not end with the mount then, and are not named.
+// TestBusyUmountLosesNothing: umount fails while a program still writes. Lines that wait for their
+// array are then kept in the mount, and are not named.
 func TestBusyUmountLosesNothing(t *testing.T) {
 	d := started(t, treeStore(t))
 	f, err := os.Create(d.path("s.jsonl"))

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// need skips a test aloud where a program is missing that not every machine has.
+// need skips a test aloud where a program is missing, because not every machine has it.
 func need(t *testing.T, tools ...string) {
 	t.Helper()
 	for _, tool := range tools {
@@ -78,7 +78,7 @@ func overlay(t *testing.T, lower string) (dir string) {
 // loopDisk is an ext4 file system in a file.
 type loopDisk struct{ image, dir string }
 
-// newLoopDisk makes and mounts one, until the test ends.
+// newLoopDisk makes one, which is mounted until the test ends.
 func newLoopDisk(t *testing.T, size int64) *loopDisk {
 	t.Helper()
 	base := t.TempDir()

@@ -153,7 +153,7 @@ http {
 	return words.Replace(url)
 }
 
-// freePort returns a port that nobody listens at.
+// freePort returns a port at which no program listens.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -165,7 +165,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// awaitPort waits until somebody listens at a port.
+// awaitPort waits until a program listens at a port.
 func awaitPort(t *testing.T, port, errors string) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {

@@ -59,7 +59,7 @@ func TestPartOfNpyIsShownAtItsEnd(t *testing.T) {
 			if err := f.Close(); (err != nil) != (tc.data < whole) {
 				t.Errorf("%s: close: %v", end, err)
 			}
-			for range 60_000 { // the mount learns of the close later
+			for range 60_000 { // the mount sees the close later
 				if len(read(t, mnt+"/new.npy")) == head+whole {
 					break
 				}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// npyParts write $SRC/x.npy in parts, as two programs do. The first writes the header alone.
+// npyParts write $SRC/x.npy in parts, as two programs do. The first writes only the header.
 var npyParts = []string{
 	`cat $SRC/header > n.npy; cat $SRC/rows >> n.npy`,
 	`cat $SRC/header > a.npy; cat $SRC/rows >> a.npy`,

@@ -55,8 +55,8 @@ d["shape"][0] = 10; json.dump(d, open("a.json", "w")); check("K", 10)`,
 }
 
 // TestOldDocumentAloneIsRefused writes a document back that was read before rows were appended, and
-// changes nothing in it. That loses no row, whatever was meant, and the program gets an error.
-// After a look at the document the same command resizes the array.
+// changes nothing in it. No row is lost, whatever the program meant, and it gets an error. After a
+// look at the document the same command resizes the array.
 func TestOldDocumentAloneIsRefused(t *testing.T) {
 	const refused = `
 def refused_unseen(do): # check() would look at the document

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// TestOpenedWhileRenamed: an array, or its group, is renamed there and back by one mount. Or an
-// array is renamed onto it again and again. Other programs of that mount open the array and ask for
-// its size. It is there under that name, or it is not, but it is never stale. One that is replaced
-// is always there.
+// TestOpenedWhileRenamed: an array, or its group, is renamed back and forth by one mount. Or other
+// arrays are renamed onto it. Other programs of that mount open the array and ask for its size. It
+// exists under that name or it does not, but it is never stale. An array that is replaced always
+// exists.
 func TestOpenedWhileRenamed(t *testing.T) {
 	for _, c := range []struct {
 		what, from, to string
@@ -72,7 +72,7 @@ func TestOpenedWhileRenamed(t *testing.T) {
 	}
 }
 
-// opens counts what came of opening files.
+// opens counts the results of opening files.
 type opens struct{ opened, missing, stale atomic.Int64 }
 
 // openAndStat opens the file for writing, asks for its size by name, reads it, and counts the

@@ -188,7 +188,7 @@ func (o *orders) numpy(way string, names []string, dir, twin string) error {
 	return o.peer.ask(request{"do": "orders_write", "way": way, "names": names, "source": o.sources, "targets": []string{dir, twin}}, &n)
 }
 
-// some returns a share of the sources with a number of axes, other ones for each turn.
+// some returns a share of the sources with a number of axes. Each turn gets other ones.
 func (o *orders) some(rank, turn int) (some []orderSource) {
 	share := min(count("ZARRFS_ORDER_SHARE", 8), 8) // 1: all; there are 8 types
 	for _, f := range o.files {
@@ -283,7 +283,7 @@ func (o *orders) check() {
 // are new, or exist in the other order, with recipes and layouts that store elements in either
 // order. Each array must have the values of its source, as zarr-python and tensorstore read them.
 // The file that is shown must be the source byte for byte. ZARRFS_ORDER_SHARE=1 takes all types of
-// all shapes each time, and not an eighth of them.
+// all shapes each time, instead of an eighth of them.
 func TestOrders(t *testing.T) {
 	zarrfs(t)
 	o := &orders{t: t, peer: startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3")), sources: t.TempDir()}
@@ -323,7 +323,7 @@ func (o *orders) recipes(store string, format int, names []string) {
 	o.stop(d)
 }
 
-// flags writes to new arrays of two axes in a mount whose flags say what they are like.
+// flags writes to new arrays of two axes in a mount whose flags describe them.
 func (o *orders) flags(store string) {
 	putGroup(o.t, store, 3, nil)
 	d := started(o.t, store, "--create-chunks", "3,4", "--create-shards", "6,8")
@@ -377,7 +377,7 @@ func (o *orders) stop(d *daemon) {
 	}
 }
 
-// putGroup writes the documents of a group whose attribute zarrfs says what arrays in it are like.
+// putGroup writes the documents of a group whose attribute zarrfs describes new arrays.
 func putGroup(t *testing.T, dir string, format int, settings map[string]any) {
 	t.Helper()
 	attributes := map[string]any{}
@@ -397,8 +397,8 @@ func putGroup(t *testing.T, dir string, format int, settings map[string]any) {
 }
 
 // TestWriterOfAnotherOrder: a program that has written a header, and goes on when a file in the
-// other order was renamed onto its own, is told so: what it writes has no place in the array that
-// is there.
+// other order was renamed onto its own, gets an error: what it writes has no place in the array of
+// that name.
 func TestWriterOfAnotherOrder(t *testing.T) {
 	zarrfs(t)
 	store := t.TempDir()

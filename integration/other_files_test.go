@@ -116,8 +116,8 @@ func signalled(t *testing.T, d *daemon, s syscall.Signal) string {
 	return ""
 }
 
-// TestOtherFilesAreSaid closes a file that is not an array: the log says soon that it is not
-// stored, once, and nothing of temporary ones.
+// TestOtherFilesAreSaid closes a file that is not an array: the log soon says once that it is not
+// stored, and says nothing of temporary files.
 func TestOtherFilesAreSaid(t *testing.T) {
 	scratch := t.TempDir()
 	d := started(t, libraryStore(t, "3"), "--scratch-dir", scratch)
@@ -158,8 +158,8 @@ func TestOtherFilesWithoutState(t *testing.T) {
 	checkKept(t, filepath.Join(scratch, "zarrfs-other-files"), store, d.dir)
 }
 
-// TestOtherFilesHaveNoRoom has no room in the folder for what is not an array: umount fails and
-// leaves the mount, and by force it is kept in the scratch folder.
+// TestOtherFilesHaveNoRoom: there is no room in the folder for files that are not arrays. umount
+// fails and leaves the mount. With --force the files are kept in the scratch folder.
 func TestOtherFilesHaveNoRoom(t *testing.T) {
 	needRoot(t)
 	store, scratch := libraryStore(t, "3"), t.TempDir()
@@ -197,7 +197,7 @@ func exitCode(err error) int {
 }
 
 // TestOtherFilesRefused mounts with --other-files refuse. What is not an array is an error with its
-// reason, and editors and programs that copy work as ever.
+// reason, and editors and programs that copy still work.
 func TestOtherFilesRefused(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		t.Setenv("XDG_STATE_HOME", t.TempDir())
@@ -291,7 +291,7 @@ func TestOtherFilesOutliveAKill(t *testing.T) {
 	}
 	got := map[string]string{}
 	for name, text := range tree(t, folders[0]) {
-		_, shown, _ := strings.Cut(name, "-") // behind a number
+		_, shown, _ := strings.Cut(name, "-") // after a number
 		got[shown] = text
 	}
 	delete(got, "note.json")

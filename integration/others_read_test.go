@@ -14,8 +14,8 @@ import (
 type otherReader struct {
 	library string
 	least   int  // how many arrays of a store it must read; the others it refuses
-	noZstd2 bool // it reads none of format 2 as a mount compresses by default
-	plain   bool // it opens no store that holds anything but integers and floats, and none of format 3
+	noZstd2 bool // it does not read arrays of format 2 as a mount compresses them by default
+	plain   bool // it opens only stores of format 2 with nothing but integers and floats
 }
 
 // othersRead makes arrays through mounts of stores of both formats, by np.save, cp, mappings and
@@ -50,8 +50,7 @@ func fillAndRead(t *testing.T, python, format string, recipe []string, libraries
 	}
 }
 
-// readStored returns how many arrays of a store a library has read, and how many of them are
-// different.
+// readStored returns how many arrays of a store a library has read, and how many of these differ.
 func readStored(t *testing.T, python string, l otherReader, store, expected, about string) (read, different int) {
 	t.Helper()
 	out, err := command(python, "interop/read_stored.py", l.library, store, expected)
@@ -127,8 +126,8 @@ func TestOthersReadAll(t *testing.T) {
 }
 
 // TestInteropAll is TestInterop for the libraries above the Zarr ones: xarray, dask, anndata,
-// ome-zarr, acquire-zarr, netcdf-c, GDAL; and zarrita, the zarrs crate and zarr-java where there is
-// what runs them.
+// ome-zarr, acquire-zarr, netcdf-c, GDAL; and zarrita, the zarrs crate and zarr-java where the
+// machine can run them.
 func TestInteropAll(t *testing.T) {
 	all := allPython(t)
 	out := storesDir(t)

@@ -107,7 +107,7 @@ func (p *powerCut) cut() error {
 				return err
 			}
 			p.want.ack()
-		case i%7 == 6: // stored, but it need not survive; it must be whole
+		case i%7 == 6: // stored without a sync: it need not survive, but must be whole
 			if err := f.Close(); err != nil {
 				return err
 			}

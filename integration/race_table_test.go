@@ -12,13 +12,13 @@ import (
 	"text/tabwriter"
 )
 
-// A raceRow is what came of one combination of a race.
+// A raceRow has the results of one combination of a race.
 type raceRow struct {
-	rounds  int            // things that were done while the others raced
-	lost    int            // of them, what its program was told is stored, and is not
+	rounds  int            // actions while the other programs raced
+	lost    int            // of these, what a program was told is stored, and is not
 	half    int            // folders with chunks, or nodes, and without a document
 	zeros   int            // reads that had zeros which nobody wrote
-	accused int            // times that one mount took its own work for that of another program
+	accused int            // times that a mount took its own work for another program's
 	allowed map[string]int // errors that programs got, by their text
 }
 
@@ -33,7 +33,7 @@ func (r *raceRow) allow(text string, times int) {
 	r.allowed[text] += times
 }
 
-// countHalf counts what is half in a store, and fails if there is any.
+// countHalf counts what a store has only in part, and fails if there is any.
 func (r *raceRow) countHalf(t *testing.T, base string) {
 	t.Helper()
 	if half := halfThings(t, base); len(half) > 0 {

@@ -31,7 +31,7 @@ func textStore(t *testing.T, format string) string {
 // A textWriter writes to an open text.
 type textWriter func(f *os.File) error
 
-// writeAttributes makes a document one with other attributes.
+// writeAttributes writes a document with other attributes.
 func writeAttributes(f *os.File) error {
 	text := `{"attributes": {"units": "m"}}` + "\n"
 	_, err := f.WriteAt([]byte(text), 0)
@@ -44,7 +44,7 @@ func appendLine(f *os.File) error {
 	return err
 }
 
-// rewriteLines makes other lines those of a file.
+// rewriteLines replaces the lines of a file.
 func rewriteLines(f *os.File) error {
 	_, err := f.WriteAt([]byte("\"x\"\n\"y\"\n\"z\"\n"), 0)
 	return err
@@ -98,8 +98,8 @@ var openTexts = []openText{
 
 // TestRecreatedText: another program removes an array or group while a text of it is open, and
 // recreates it under the same name. What is written to the old text gets an error, and nothing of
-// the new array changes. A program that opens the file then writes the new one. It is not parallel,
-// as the tests below: a program that another test starts would flush the open text.
+// the new array changes. A program that opens the file then writes the new one. Like the tests
+// below it is not parallel: a program that another test starts would flush the open text.
 func TestRecreatedText(t *testing.T) {
 	for _, tc := range openTexts {
 		for _, how := range []struct {
@@ -123,7 +123,7 @@ func TestRecreatedText(t *testing.T) {
 }
 
 // TestTextOverOverlay: in an overlay file system, as in a container, a directory gets another time
-// of creation when something in it is first changed. It is still the same for a text that is open.
+// of creation when something in it is first changed. For a text that is open it is still the same.
 func TestTextOverOverlay(t *testing.T) {
 	for _, tc := range openTexts {
 		t.Run(tc.name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 // refusedTexts writes .json files that describe no array, by programs of which some check neither
-// the error of a write nor that of a close. Then it mends or removes some of them.
+// the error of a write nor that of a close. Then it corrects or removes some of them.
 const refusedTexts = `exec 2>/dev/null
 	printf '{"a":' > half.json
 	! echo '{"a": 1}' > group.json

@@ -22,15 +22,15 @@ import (
 const remadeRows = 2 << 20
 
 // TestWrittenWhileRemade writes a document with other chunks for an array, so that the array is
-// recreated. Meanwhile programs write elements, append rows or read. All of that stays. In the end
-// the document counts, unless it has fewer rows than the array by then.
+// recreated. Meanwhile programs write elements, append rows or read. Nothing of that is lost. In
+// the end the document counts, unless the array has more rows by then.
 func TestWrittenWhileRemade(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, mnt string, remake func()) func() error{
 		"in place": writeInPlace,
 		"appended": appendElements,
 		"read":     readOpen,
 	} {
-		refused := name == "appended" // the document has not as many rows
+		refused := name == "appended" // the document has fewer rows
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := filepath.Join(t.TempDir(), "s.zarr")
@@ -93,7 +93,7 @@ func TestWrittenWhileReplacing(t *testing.T) {
 	}
 }
 
-// makeRemade makes an array a of elements that take long to compress.
+// makeRemade makes an array a whose elements take long to compress.
 func makeRemade(t *testing.T, mnt string) {
 	t.Helper()
 	random := rand.NewChaCha8([32]byte{1})
@@ -128,8 +128,8 @@ func otherChunks(t *testing.T, mnt string) []byte {
 	return text
 }
 
-// changedFor calls remake, and then change every few milliseconds, with numbers from 1 on. It does
-// so for as long as the array is recreated once or more, and returns how often it had no error.
+// changedFor calls remake, and then change every few milliseconds, with numbers from 1 on. It stops
+// when the array was recreated, and returns how often change had no error.
 func changedFor(t *testing.T, remake func(), change func(n int) error) (changes int) {
 	t.Helper()
 	remake()
@@ -209,7 +209,7 @@ func appendElements(t *testing.T, mnt string, remake func()) (check func() error
 	}
 }
 
-// readOpen reads through a file that is open all the time.
+// readOpen reads through one open file.
 func readOpen(t *testing.T, mnt string, remake func()) (check func() error) {
 	f, err := os.Open(filepath.Join(mnt, "a.raw"))
 	if err != nil {
@@ -265,8 +265,8 @@ func setAttributes(t *testing.T, mnt string, remake func()) (check func() error)
 	}
 }
 
-// TestRemadeInRenamedGroup: a group is renamed while an array in it is recreated. Nothing of what
-// was begun stays, and the group can be removed.
+// TestRemadeInRenamedGroup: a group is renamed while an array in it is recreated. No part of a new
+// array is left behind, and the group can be removed.
 func TestRemadeInRenamedGroup(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	run(t, zarrfs(t), "create", store, "--group")

@@ -87,8 +87,8 @@ func becomesRenamed(t *testing.T, from, to string, whole []byte, before int) {
 	}
 }
 
-// TestLinesWhileRenamed: lines that a program appends to an array while it is renamed to and fro are
-// in it, if their close succeeded.
+// TestLinesWhileRenamed: lines that a program appends to an array while it is renamed back and
+// forth are in it, if their close succeeded.
 func TestLinesWhileRenamed(t *testing.T) {
 	store := treeStore(t)
 	run(t, zarrfs(t), "create", store, "a", "--shape", "0", "--dtype", "string", "--chunks", "64")
@@ -137,8 +137,8 @@ func TestLinesWhileRenamed(t *testing.T) {
 	}
 }
 
-// appendedLine appends a line to the file of that name, if there is one just then, and reports whether
-// it did.
+// appendedLine appends a line to the file of that name, if it exists at that moment, and reports
+// whether it did.
 func appendedLine(t *testing.T, name, line string) bool {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // is killed, or the disk is full.
 
 // eachRenamer runs a race for each renamer in each format in the long mode of the races. Otherwise
-// it runs a few of them, so that each renamer and each format is there once.
+// it runs a few of them, so that each renamer and each format is tried once.
 func eachRenamer(t *testing.T, run func(t *testing.T, how, format string)) {
 	for i, how := range renamers {
 		for j, format := range raceFormats {
@@ -44,7 +44,8 @@ func renamedIn(t *testing.T, how, base string, d *daemon) string {
 }
 
 // TestKilledBesideRenames: the daemon is killed and started again while arrays are written and
-// their group is renamed. What a writer was told is stored is there in the end, and nothing half.
+// their group is renamed. What a writer was told is stored is there in the end, and nothing is
+// there in part.
 func TestKilledBesideRenames(t *testing.T) {
 	readers := arraysReaders(t)
 	eachRenamer(t, func(t *testing.T, how, format string) {
@@ -88,7 +89,7 @@ func killAgainAndAgain(t *testing.T, d *daemon, done <-chan struct{}) (times int
 
 // TestFullDiskBesideRenames: arrays are written to while their group is renamed, and the disk is
 // full most of the time. What a writer was told is stored is in its array in the end, unless
-// something newer is. Each byte that a write took is there or in a file.
+// something newer is. Each byte that a write accepted is there or in a file.
 func TestFullDiskBesideRenames(t *testing.T) {
 	needRoot(t)
 	eachRenamer(t, fullDiskBesideRenames)
@@ -169,11 +170,11 @@ func fillFor(t *testing.T, ballast string, while time.Duration) {
 	}
 }
 
-// An overwriter writes to the array of a number, again and again: one more each time.
+// An overwriter writes to the array of a number, again and again, a higher value each time.
 type overwriter struct {
 	dir      string
 	number   int
-	accepted int64 // the last that a write took
+	accepted int64 // the last that a write accepted
 	told     int64 // the last that is stored, as it was told
 	rounds   int
 	refused  map[string]int // by the text of the error
@@ -198,7 +199,7 @@ func (w *overwriter) writeUntil(over *atomic.Bool) {
 	}
 }
 
-// write opens the array where it is now, or is not, and writes.
+// write opens the array where it may be now, and writes.
 func (w *overwriter) write(next int64) error {
 	path := filepath.Join(w.dir, fmt.Sprintf("g%d/a%d.raw", rand.IntN(2), w.number))
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -245,7 +246,7 @@ func (w *overwriter) isWhole(t *testing.T, found map[string][]int64, scratch str
 	return true
 }
 
-// keptElements returns what files have that could not be stored in the array of a number.
+// keptElements returns the elements of an array that are in files because they could not be stored.
 func keptElements(t *testing.T, scratch string, number int) (kept [][]int64) {
 	t.Helper()
 	name := regexp.MustCompile(fmt.Sprintf(`%%2Fa%d(\D[^%%]*)?\.unsaved$`, number))

@@ -20,10 +20,10 @@ import (
 	"github.com/zarrfs/zarrfs/layout/npy"
 )
 
-// The tests of this file rename, and remove, what others are writing just then: in the store, by
-// another mount, and by the same one. Writers make new arrays, each of one number that no other
-// has. What a writer was told is stored has to be somewhere in the end, whole; and nothing half may
-// be left.
+// The tests of this file rename and remove what other programs are writing at that moment: in the
+// store, by another mount, and by the same one. Writers make new arrays, each of one number that no
+// other has. What a writer was told is stored has to be somewhere in the end, whole. Nothing may be
+// left in part.
 
 // TestRenameRaces: a group or an array is renamed, through the mount or directly in the store.
 // Meanwhile arrays are made in it, written to in place and appended to, also by programs that leave
@@ -41,7 +41,7 @@ func TestRenameRaces(t *testing.T) {
 	}
 }
 
-// renamers are those that rename, and raceFormats what they rename.
+// renamers are the programs that rename, and raceFormats the formats of what they rename.
 var (
 	renamers    = []string{"in the store", "by another mount", "in the mount"}
 	raceFormats = []string{"2", "3", "3 sharded"}
@@ -71,7 +71,7 @@ const (
 	saved      change = 1 << iota
 	inPlace           // the elements from raceElements/4 to 3/4 are raised by raised
 	appended          // raceElements/4 elements follow
-	background        // so much later is the file closed that the mount has stored it
+	background        // the file is closed after the mount has stored it
 )
 
 // changes names the changes, as rows of the table have them.
@@ -187,7 +187,7 @@ func (r *race) run(rename func() bool) (renames int) {
 		})
 	}
 	end := time.Now().Add(raceTime())
-	late := end.Add(20 * time.Second) // a loaded machine may store nothing so soon
+	late := end.Add(20 * time.Second) // a busy machine may not store anything so soon
 	for now := time.Now(); now.Before(end) || now.Before(late) && !r.hasStored(); now = time.Now() {
 		if rename() {
 			renames++
@@ -217,7 +217,7 @@ func (r *race) save() (number int64, path string) {
 	return number, path
 }
 
-// write makes an array, and changes some of them then.
+// write makes arrays, and then changes some of them.
 func (r *race) write() {
 	number, path := r.save()
 	if what := change(rand.IntN(4)) << 1; what != 0 && path != "" {
@@ -275,7 +275,8 @@ func (r *race) note(number int64, done change, err error) bool {
 	return err == nil
 }
 
-// changeFile does what to the array of a number. The file is to be closed if there is one.
+// changeFile makes the change what to the array of a number. If it returns a file, the caller
+// closes it.
 func changeFile(path string, number int64, what change) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -324,7 +325,7 @@ func headerOf(descr string, length int64) []byte {
 	return header
 }
 
-// compare counts what writers were told is stored, and one of the readers does not find as a whole.
+// compare counts what writers were told is stored, and what a reader does not find whole.
 func (r *race) compare(base string, readers []arraysReader) {
 	lost := map[int64]change{}
 	for _, read := range readers {
@@ -358,8 +359,8 @@ func missing(all []int64, number int64, told change) (lost change) {
 	return lost
 }
 
-// holds reports whether the array of a number has what a change stored of it. Other changes, of
-// which its writer was not told, may be there in part.
+// holds reports whether the array of a number has what a change stored of it. Other changes, which
+// its writer does not know to be stored, may be there in part.
 func holds(all []int64, number int64, what change) bool {
 	if len(all) < raceElements {
 		return false
@@ -435,7 +436,7 @@ func renameGroup(where string) func() bool {
 	}
 }
 
-// renameArrays renames an array of g0 that is being written, or was just now.
+// renameArrays renames an array of g0 that is being written, or was written a moment ago.
 func renameArrays(where string, stored bool) func() bool {
 	n := 0
 	return func() bool {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replacedStore makes a store with arrays a and b that are alike. They differ from new arrays in
-// attributes, names of dimensions, chunks and codecs. The arrays s and t are strings of any length.
+// replacedStore makes a store with equal arrays a and b. They differ from new arrays in attributes,
+// names of dimensions, chunks and codecs. The arrays s and t are strings of any length.
 func replacedStore(t *testing.T, format string) string {
 	t.Helper()
 	store := filepath.Join(t.TempDir(), "s.zarr")
@@ -107,8 +107,8 @@ assert list(np.load("a.npy")) == [0, 1, 2, 3, 4, 5]`)
 	})
 }
 
-// TestMappedArrayRenamedOntoArray renames a .npy onto an array while it is mapped. The mapping goes
-// on with the array, as with any file. The array has the attributes of the one that it replaces.
+// TestMappedArrayRenamedOntoArray renames a .npy onto an array while it is mapped. The mapping
+// stays valid, as with any file. The array has the attributes of the one that it replaces.
 func TestMappedArrayRenamedOntoArray(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		inPython(t, mount(t, replacedStore(t, format)), `
@@ -282,7 +282,7 @@ assert not [n for n in os.listdir() if "~" in n], os.listdir()`)
 
 // TestMovedOntoRemovedView renames onto a view that was removed, while the array is still there by
 // its other views. With RENAME_NOREPLACE the array stays, and the reason names it. mv without -n
-// asks so first, and then replaces the array. mv -n goes where nothing of an array is left.
+// tries that first, and then replaces the array. mv -n succeeds where nothing of an array is left.
 func TestMovedOntoRemovedView(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		mnt := mount(t, replacedStore(t, format))

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// A rotation is what others do while a program has a file of an array open. They rename the array's
-// group, and make a group of the same name with an array of the same layout. Programs that keep
-// their last runs do so.
+// A rotation is what other programs do while a program has a file of an array open. They rename the
+// array's group, and make a group of the same name with an array of the same layout. Programs that
+// keep their last runs do so.
 type rotation struct {
 	what    string
-	byMount bool // it is done through another mount; otherwise in the store
+	byMount bool // through another mount; otherwise in the store
 	removed bool // the group is removed and not renamed
 	inMount bool // it is renamed in the store, and made through the mount itself
 	before  bool // the program has written before that, not stored; otherwise it writes then
@@ -26,7 +26,8 @@ type rotation struct {
 }
 
 // TestNameOfAnotherArray: what a program writes to an array that has lost its name reaches no other
-// array. It reaches its own, or the program gets ESTALE. What it was not told is kept in a file.
+// array. It reaches its own array, or the program gets ESTALE. What is lost without an error is
+// kept in a file.
 func TestNameOfAnotherArray(t *testing.T) {
 	for _, r := range []rotation{
 		{what: "written before", before: true},
@@ -74,7 +75,7 @@ func (r rotation) run(t *testing.T, format string) {
 	if r.before {
 		write()
 	}
-	if err := rotate(r.removed); err != nil { // no program is started: that would close the file
+	if err := rotate(r.removed); err != nil { // without starting a program, which would close the file
 		t.Fatal(err)
 	}
 	expected := npyOf(1)[128:]

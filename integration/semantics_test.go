@@ -43,7 +43,7 @@ func semanticsStore(t *testing.T) string {
 	return dir
 }
 
-// put stores an object as good writers do: whole.
+// put stores an object as a whole, as good writers do.
 func put(t *testing.T, dir, key, data string) {
 	t.Helper()
 	path := filepath.Join(dir, key)
@@ -99,8 +99,8 @@ func TestViewsUnlisted(t *testing.T) {
 	}
 }
 
-// TestChosenViewsKeepValues: where views with data are listed, each array is listed with one. So
-// the tree can be copied out of the mount and back, whatever views are chosen.
+// TestChosenViewsKeepValues: where views with data are listed, each array is listed with at least
+// one. So the tree can be copied out of the mount and back, whatever views are chosen.
 func TestChosenViewsKeepValues(t *testing.T) {
 	tests := []struct{ views, listed string }{
 		{"raw,json", "n.json n.raw s.json s.jsonl zarr.json"},
@@ -133,7 +133,7 @@ func TestChosenViewsKeepValues(t *testing.T) {
 	}
 }
 
-// TestDocumentsAlone: a mount that lists nothing but documents says that a copy lacks the values.
+// TestDocumentsAlone: a mount that lists only documents says that a copy lacks the values.
 func TestDocumentsAlone(t *testing.T) {
 	bin, dir := zarrfs(t), t.TempDir()
 	said := run(t, bin, "mount", "--views", "json", semanticsStore(t), dir)
@@ -200,7 +200,7 @@ func TestMappings(t *testing.T) {
 	}
 }
 
-// TestMappedCorruption: a page that cannot be read is SIGBUS, the others are there.
+// TestMappedCorruption: a page that cannot be read is SIGBUS, and the others can be read.
 func TestMappedCorruption(t *testing.T) {
 	store := semanticsStore(t)
 	put(t, store, "a/c/5", "short")
@@ -262,7 +262,7 @@ func TestStatfs(t *testing.T) {
 	}
 }
 
-// TestSnapshots: an open .json is the document of when it was opened.
+// TestSnapshots: an open .json is the document as it was when it was opened.
 func TestSnapshots(t *testing.T) {
 	store := semanticsStore(t)
 	path := filepath.Join(mount(t, store), "a.json")
@@ -383,7 +383,8 @@ func TestUmountWaits(t *testing.T) {
 	}
 }
 
-// runs reports whether a process has not ended. Its parent may not have noticed yet that it has.
+// runs reports whether a process has not ended. It may be a zombie that its parent has not waited
+// for.
 func runs(pid int) bool {
 	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(state), ") Z ")
@@ -410,7 +411,7 @@ func TestTwoUmounts(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(700 * time.Millisecond) // both have found the mount, and wait for the file
+	time.Sleep(700 * time.Millisecond) // by now both have found the mount, and wait for the file
 	must(t, file.Close())
 	both.Wait()
 	raw, err := os.ReadFile(filepath.Join(store, "a/c/0"))

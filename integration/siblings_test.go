@@ -14,7 +14,7 @@ import (
 )
 
 // TestSiblingsInTurn makes the views of one array through handles that are all open before there is
-// an array: what is written by each counts, whichever makes the array.
+// an array: what each writes counts, whichever makes the array.
 func TestSiblingsInTurn(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	put(t, mnt, "z.json", `{"zarr_format": 3, "node_type": "array", "shape": [], "data_type": "int32", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
@@ -76,8 +76,8 @@ func TestMovedInAnyOrder(t *testing.T) {
 	})
 }
 
-// TestDocumentWaitsForSiblings closes a document that names other chunks than the array has which a
-// header has made, while that is still being written.
+// TestDocumentWaitsForSiblings closes a document with other chunks than those of the array that a
+// header has made. The .npy is still being written.
 func TestDocumentWaitsForSiblings(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	create := func(view string) (*os.File, []byte) {
@@ -175,14 +175,14 @@ func startReady(t *testing.T, mnt string, cmd *exec.Cmd) copier {
 	return copier{cmd, in}
 }
 
-// goOn lets it go on, and returns how it has ended.
+// goOn lets it go on, and returns how it ended.
 func (c copier) goOn() error {
 	io.WriteString(c.in, "go\n")
 	return c.Wait()
 }
 
-// look starts one that looks for mnt/name, which is not to be there. Told to go on, it creates the
-// file with O_EXCL and the content of the file source.
+// look starts a copier that looks for mnt/name, which must not exist. When it goes on, it creates
+// the file with O_EXCL and the content of the file source.
 func look(t *testing.T, mnt, name, source string) copier {
 	t.Helper()
 	return startCopy(t, mnt, `[ -e "$0" ]; echo ready; read go
@@ -220,8 +220,8 @@ func TestLookedBefore(t *testing.T) {
 }
 
 // TestCopiedSideBySide copies the files of a folder, each by a program of its own and several at
-// once, in several orders. The arrays have chunks, codecs and attributes that none would get
-// without its document.
+// once, in several orders. The arrays have chunks, codecs and attributes that they would not get
+// without their documents.
 func TestCopiedSideBySide(t *testing.T) {
 	mnt, out := mount(t, treeStore(t)), t.TempDir()
 	need(t, "xargs")
@@ -281,8 +281,8 @@ func TestRowOfAnotherProgram(t *testing.T) {
 	shell(t, mnt, sameAs)
 }
 
-// TestRowOfTwoPrograms lets two programs write into one row that is not whole. Each of them is
-// told, because the other may be killed. A program that has not written into the row is not told.
+// TestRowOfTwoPrograms lets two programs write into one row that is not whole. Each of them gets an
+// error, because the other may be killed. A program that has not written into the row gets none.
 func TestRowOfTwoPrograms(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	data := read(t, filepath.Join(mnt, "g/b.raw"))
@@ -328,7 +328,7 @@ func TestRowOfTwoPrograms(t *testing.T) {
 				}
 			}
 			for _, f := range open {
-				f.Close() // of the steps that name no close
+				f.Close() // for steps without a close
 			}
 			if tc.whole {
 				shell(t, mnt, sameAs)
@@ -339,7 +339,8 @@ func TestRowOfTwoPrograms(t *testing.T) {
 }
 
 // TestRowsOfTwoAppenders lets a program append whole rows. As soon as the array has such a row,
-// another program appends a part of the next one. Only that program is told that it is not whole.
+// another program appends a part of the next one. Only that program gets the error for an
+// incomplete row.
 func TestRowsOfTwoAppenders(t *testing.T) {
 	store := treeStore(t)
 	run(t, zarrfs(t), "create", store, "n", "--shape", "0,8", "--dtype", "u1")
@@ -452,8 +453,7 @@ func TestPartOfAnotherProgram(t *testing.T) {
 }
 
 // TestCutByAnotherProgram lets a program truncate a file to nothing while another copies it. That
-// one goes on behind the part which it has written, and closes the file before the first has
-// written.
+// one goes on after the part that it has written, and closes the file before the first has written.
 func TestCutByAnotherProgram(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	for _, tc := range []struct {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// slicedStore makes arrays of all the kinds whose bytes lie differently: both formats and orders,
-// shards, big-endian, with a fill value, without axes, packed as the CF conventions say.
+// slicedStore makes arrays of each kind of layout: both formats and orders, shards, big-endian,
+// with a fill value, without axes, packed as the CF conventions say.
 const slicedStore = `
 import sys, numpy as np, zarr
 from zarr.codecs import TransposeCodec
@@ -166,8 +166,8 @@ func TestSlicesAreNotListed(t *testing.T) {
 	}
 }
 
-// TestNoFileNamedLikeASlice: what names no part of an array that is there is not created either. It
-// would be another array, or no array at all.
+// TestNoFileNamedLikeASlice: a file cannot be created if its name is like that of a slice. It would
+// be another array, or no array at all.
 func TestNoFileNamedLikeASlice(t *testing.T) {
 	dir, _ := slicedMount(t)
 	before := run(t, "ls", dir)

@@ -18,7 +18,7 @@ type arraySpec struct {
 	Format int
 	Type   elementType
 	Shape  []int64
-	Chunks []int64 // as codecs see them: inner chunks where Shards is set
+	Chunks []int64 // as codecs see them: inner chunks if Shards is set
 	Shards []int64 // v3 only
 	Order  string  // "C" or "F"; in v3 F is a transpose codec
 	Codec  string  // the JSON of a v2 compressor or of the v3 bytes-to-bytes codecs, as a list
@@ -212,7 +212,7 @@ func (s arraySpec) leftovers(store string) (names []string) {
 	return names
 }
 
-// known reports whether a name belongs into the store.
+// known reports whether a name belongs in the store.
 func (s arraySpec) known(name string, folder bool) bool {
 	switch path.Base(name) {
 	case ".", "zarr.json", ".zarray", ".zgroup", ".zattrs", "a":

@@ -10,7 +10,7 @@ import (
 
 // TestStoreMovedUnderItsMount renames the folder of a store that is mounted, and then changes and
 // reads the mount in all ways. A mount holds its store's folder, wherever that is. So all goes on
-// in the moved one. What was written before, and is not stored yet, is stored there.
+// in the renamed folder. What was written before, and is not stored yet, is stored there.
 func TestStoreMovedUnderItsMount(t *testing.T) {
 	need(t, "setfattr")
 	py := absolute(t, python(t, "ZARRFS_PY3", ".venv-v3"))

@@ -28,8 +28,8 @@ func arraysReaders(t *testing.T) []arraysReader {
 	return all
 }
 
-// arraysByZarrPython reads by a peer, which tells each array by its runs: a value and how often it
-// follows.
+// arraysByZarrPython reads by a peer, which returns each array as runs: a value and how often it is
+// repeated.
 func arraysByZarrPython(p *peer) arraysReader {
 	return func(t *testing.T, base string) map[string][]int64 {
 		t.Helper()

@@ -16,7 +16,7 @@ import (
 )
 
 // TestStormInOneMount: eight writers create, change, rename and remove arrays and groups in one
-// mount, each in the way of the others. The mount must not take that for the work of another
+// mount, each in the way of the others. The mount must not take that for changes by another
 // program: there is no ESTALE, no file of what could not be stored, and unmounting succeeds. Each
 // array that is left is whole.
 func TestStormInOneMount(t *testing.T) {
@@ -26,14 +26,14 @@ func TestStormInOneMount(t *testing.T) {
 	}
 }
 
-// A storm is what its writers do to one mount.
+// A storm is eight writers of one mount, and what they have done.
 type storm struct {
 	dir string
 
 	mu     sync.Mutex
 	next   int64
 	least  map[int64]int64 // elements that an array has at least, as its writer was told, by its number
-	half   map[int64]bool  // numbers of arrays whose writer was refused something, so that not all of them was written
+	half   map[int64]bool  // numbers of arrays of which a write was refused, so that they are incomplete
 	did    map[string]int  // by what was done
 	failed map[string]int  // by what was done, and the text of the error
 }
@@ -142,7 +142,7 @@ func (s *storm) save(group string) {
 	s.mu.Lock()
 	s.next++
 	number := s.next
-	s.half[number] = true // until it is told otherwise
+	s.half[number] = true // until all is written
 	s.mu.Unlock()
 	path := filepath.Join(group, fmt.Sprintf("n%d.npy", number))
 	err := writeFile(path, npyOf(number))

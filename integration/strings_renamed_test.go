@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestStringsReadWhileRenamed: an array of strings is renamed to and fro while programs read it. A
-// read to the end has all lines, or is an error, and a file that stays open has all of them. At
-// rest, all lines are there, also after a few bytes were written.
+// TestStringsReadWhileRenamed: an array of strings is renamed back and forth while programs read
+// it. A read to the end has all lines, or is an error, and a file that stays open has all of them.
+// Afterwards all lines are there, also after a few bytes were written.
 func TestStringsReadWhileRenamed(t *testing.T) {
 	dir := mount(t, semanticsStore(t), "--cache-size", "4MiB")
 	a, z := filepath.Join(dir, "s.jsonl"), filepath.Join(dir, "t.jsonl")

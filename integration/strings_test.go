@@ -47,7 +47,7 @@ var elementLines = map[string][]string{
 }
 
 // TestStringsWritten writes arrays of no fixed element size through a mount, first all of their
-// lines and then two rows behind them. zarr-python 2, zarr-python 3 and zarrs read them.
+// lines and then two rows behind them. Then zarr-python 2, zarr-python 3 and zarrs read them.
 func TestStringsWritten(t *testing.T) {
 	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
 	for _, format := range []string{"2", "3"} {
@@ -68,7 +68,7 @@ func TestStringsWritten(t *testing.T) {
 		}
 		if format == "2" {
 			checkLines(t, v2, "zarr", store, want, 7)
-			checkLines(t, v3, "zarr", store, want, 3) // it knows no lists, no values of JSON and no labels
+			checkLines(t, v3, "zarr", store, want, 3) // it does not know lists, values of JSON and labels
 			continue
 		}
 		checkLines(t, v3, "zarr", store, want, 5)
@@ -93,7 +93,7 @@ func inGrid(document, grid string) string {
 
 // TestStringsInCutGridsWritten writes, appends to, extends and cuts arrays of strings whose chunks
 // differ in shape, through a mount. After each step they are read by others, as in
-// TestCutGridsWritten: an object that has not just the elements of its chunk is an error.
+// TestCutGridsWritten: an object must have exactly the elements of its chunk.
 func TestStringsInCutGridsWritten(t *testing.T) {
 	py := python(t, "ZARRFS_PY3", ".venv-v3")
 	store := filepath.Join(t.TempDir(), "s.zarr")
@@ -180,7 +180,7 @@ func writeLines(t *testing.T, path, document string, lines []string) {
 }
 
 // checkLines compares what a library reads of arrays with the lines that they should have. It knows
-// at least so many of them.
+// at least that many of them.
 func checkLines(t *testing.T, python, reader, store string, want map[string][]string, atLeast int) {
 	t.Helper()
 	args := []string{"interop/read_lines.py", reader, store}

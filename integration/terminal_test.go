@@ -79,7 +79,7 @@ func TestHostileTextIsQuoted(t *testing.T) {
 	}
 }
 
-// TestHostileMembersAreQuoted: the name of a member that must be understood begins no line.
+// TestHostileMembersAreQuoted: the name of a member that must be understood does not begin a line.
 func TestHostileMembersAreQuoted(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "store")
 	run(t, zarrfs(t), "create", store, "strange", "--shape", "2", "--dtype", "u1")
@@ -190,7 +190,7 @@ func TestHostileTextOfWhatIsNotStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noise := make([]byte, 4<<20) // which does not get smaller
+	noise := make([]byte, 4<<20) // which cannot be compressed
 	rand.Read(noise)
 	_, err = f.Write(noise)
 	if err = errors.Join(err, f.Close()); !errors.Is(err, unix.ENOSPC) {

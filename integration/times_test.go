@@ -60,7 +60,7 @@ func modified(t *testing.T, path string) time.Time {
 }
 
 // TestEveryChangeMovesTheTime: a change is later than all times that were shown before it, at once
-// and in the next mount. This mount makes it, or zarr-python while nothing is mounted.
+// and in the next mount. It is made by this mount, or by zarr-python while nothing is mounted.
 func TestEveryChangeMovesTheTime(t *testing.T) {
 	interpreter := python(t, "ZARRFS_PY3", ".venv-v3")
 	for _, a := range timedArrays {
@@ -122,8 +122,8 @@ func write(off int64, data string) func(raw string) error {
 	return func(raw string) error { return writeAt(raw, []byte(data), off) }
 }
 
-// writeAndSetTimes sets the times of a file that it has written, before it closes the file, as
-// `cp -p` does.
+// writeAndSetTimes sets the times of a file after it has written it and before it closes it, as `cp
+// -p` does.
 func writeAndSetTimes(off int64, data string) func(raw string) error {
 	return func(raw string) error {
 		f, err := os.OpenFile(raw, os.O_WRONLY, 0)
@@ -209,7 +209,7 @@ func TestTimesNeverGoBack(t *testing.T) {
 			before := last
 			grows("an older array comes in its place", false)
 			isSmall := a.chunks != "1"              // many objects are counted less often
-			deadline := time.Now().Add(time.Minute) // a count is believed for 10 s or longer
+			deadline := time.Now().Add(time.Minute) // a count is kept for 10 s or longer
 			for isSmall && !last.After(before) && time.Now().Before(deadline) {
 				grows("an older array is counted", false)
 			}

@@ -45,7 +45,7 @@ var fileCalls = map[uint64]struct {
 func (t *tracer) launch(cmd *exec.Cmd) (<-chan error, error) {
 	started, ended := make(chan error), make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // the thread that started a process traces it; it is of no more use afterwards
+		runtime.LockOSThread() // the thread that started a process traces it; it is not used afterwards
 		cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Setpgid: true}
 		t.goOn = syscall.PtraceSyscall
 		if os.Geteuid() == 0 {
@@ -79,7 +79,7 @@ func (t *tracer) begin(pid int) error {
 }
 
 // follow lets the threads run from call to call until the process has ended, and returns its exit
-// status. That of the first thread comes last. They are a process group of their own, for this
+// status. That of the first thread comes last. They are a process group of their own, because this
 // thread may have started other processes before.
 func (t *tracer) follow(pid int) error {
 	for {

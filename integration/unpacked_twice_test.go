@@ -14,7 +14,7 @@ import (
 // TestUnpackedTwiceAtOnce lets two programs unpack one tree into one folder at the same time. If
 // both succeed, each array has the chunks, codecs, attributes and bytes of its source. tar removes
 // what it finds in its way, also what the other has just made. cp may get EEXIST, as on any file
-// system where another program makes the file between cp's look and its open.
+// system if another program makes the file between cp's stat and its open.
 func TestUnpackedTwiceAtOnce(t *testing.T) {
 	need(t, "rsync")
 	var zarrPython *peer
@@ -53,7 +53,7 @@ func TestUnpackedTwiceAtOnce(t *testing.T) {
 type unpacking struct {
 	store, mnt, out string
 	files           map[string]string
-	zarrPython      *peer             // nil: it is not here
+	zarrPython      *peer             // nil: it is not installed
 	arrays          map[string]string // as zarr-python describes them
 }
 

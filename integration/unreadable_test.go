@@ -58,7 +58,7 @@ var unreadable = []struct {
 	{3, `"data_type": {"name": "zarrs.optional", "configuration": {"name": "int8"}}`, "zarrs.optional", unix.EOPNOTSUPP},
 	{3, `"fill_value": 256`, "fill_value", unix.EIO},
 	{3, `"fill_value": [null]`, "fill_value", unix.EIO},
-	// grids, keys, and what else there is
+	// grids, keys and the rest
 	{3, `"chunk_grid": {"name": "hexagonal"}`, "hexagonal", unix.EOPNOTSUPP},
 	{3, `"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [0]}}`, "chunk_shape", unix.EIO},
 	{3, `"chunk_key_encoding": {"name": "fanout", "configuration": {"max_children": 100}}`, "fanout", unix.EOPNOTSUPP},

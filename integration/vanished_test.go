@@ -34,8 +34,8 @@ func vanishing(
 }
 
 // TestVanishedArray: an array is removed behind the mount's back while what was written to it is
-// not stored. That is said to its writer, and the name can be had again: not while the array is
-// open, but as soon as it is closed, by whatever makes an array or group.
+// not stored. Its writer gets an error. The name is free again as soon as the array is closed,
+// whatever is made there.
 func TestVanishedArray(t *testing.T) {
 	source := mount(t, treeStore(t))
 	for _, tc := range []struct{ name, removed, again string }{
@@ -86,7 +86,7 @@ func TestVanishedArray(t *testing.T) {
 
 // TestVanishedLines: the name of an array of strings that another program has removed is free at
 // once, for numbers and for strings. A writer of its lines gets an error, and the next array of
-// that name none of them. Nothing stands against the end of the mount.
+// that name has none of them. The mount can be unmounted.
 func TestVanishedLines(t *testing.T) {
 	source := mount(t, treeStore(t))
 	for _, tc := range []struct{ name, again, check string }{
@@ -141,7 +141,7 @@ func TestVanishedGroup(t *testing.T) {
 	for _, tc := range []struct {
 		name, again, check string
 		empty              bool // only what is in the group is removed
-		late               bool // the line is written after that
+		late               bool // the line is written after the removal
 	}{
 		{name: "renamed group", again: "mv -T h g/sub", check: moved},
 		{name: "renamed group, late line", late: true, again: "mv -T h g/sub", check: moved},

@@ -55,7 +55,7 @@ test "$(ls .)" = zarr.json
 `
 
 // TestDerivedFilesAreCopiedAndRemoved: cp, mv, rm, rsync and tar do to listed files of derived
-// views what they do to copies of an array. The array is there as long as its own files are.
+// views what they do to copies of an array. The array exists as long as its own files do.
 func TestDerivedFilesAreCopiedAndRemoved(t *testing.T) {
 	made := t.TempDir()
 	for _, name := range []string{"one", "other"} {
@@ -93,8 +93,8 @@ done
 test "$(cat three/a.h5)" = mine
 `
 
-// TestDerivedFilesAreCopiedFirst: a program that copies a tree may write a.h5 before a.json. When
-// the array has come, a.h5 is that of the array. An ordinary file with other bytes stays.
+// TestDerivedFilesAreCopiedFirst: a program that copies a tree may write a.h5 before a.json. After
+// the array was made, a.h5 is the view of the array. An ordinary file with other bytes stays.
 func TestDerivedFilesAreCopiedFirst(t *testing.T) {
 	made := t.TempDir()
 	run(t, zarrfs(t), "create", filepath.Join(made, "one.zarr"), "--group")

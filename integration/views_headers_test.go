@@ -24,8 +24,8 @@ var volumeHeaders = map[string]func(headers.Volume) ([]byte, error){
 	"ome.tif": headers.OMETIFF,
 }
 
-// TestReadersOfRandomHeaders: the programs of others read the headers of arrays with random axes and
-// types, and find the values behind them.
+// TestReadersOfRandomHeaders: other programs read the headers of arrays with random axes and types,
+// and find the values behind them.
 func TestReadersOfRandomHeaders(t *testing.T) {
 	interpreter, dir := viewsPython(t), t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))

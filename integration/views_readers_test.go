@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// readViews are the derived views that programs of others open in TestReadersOfVolumes.
+// readViews are the derived views that other programs open in TestReadersOfVolumes.
 var readViews = []string{"nrrd", "nhdr", "nii", "mha", "mhd", "mrc", "vtkhdf", "raw.hdr", "tif",
 	"ome.tif"}
 
@@ -50,8 +50,7 @@ func runPython(t *testing.T, interpreter string, args ...string) string {
 }
 
 // TestWritersOfVolumes: what programs write to derived views in place arrives in the store.
-// Programs that save another file under such a name are refused, and under a free name they are
-// not.
+// Programs cannot save another file under such a name, but they can under a free name.
 func TestWritersOfVolumes(t *testing.T) {
 	interpreter := viewsPython(t)
 	stores := t.TempDir()

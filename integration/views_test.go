@@ -45,7 +45,7 @@ func mappedFile(t *testing.T, d *daemon, view string) (f *os.File, data []byte) 
 }
 
 // TestSyncByOtherView: a program that syncs sees in its mapping what the kernel has written of
-// another's.
+// another program's.
 func TestSyncByOtherView(t *testing.T) {
 	zarrfs(t)
 	d := viewed(t, "C")
@@ -66,9 +66,9 @@ func TestSyncByOtherView(t *testing.T) {
 	}
 }
 
-// TestResizeUnderDirtyMapping: a program has put something into a mapping of the array in Fortran
-// order. Then another view changes the array's length, which moves it to another place in the file.
-// Afterwards it is in its place.
+// TestResizeUnderDirtyMapping: a program has written elements into a mapping of the array in
+// Fortran order. Then another view changes the array's length, which moves them to other places in
+// the file. Afterwards they are there.
 func TestResizeUnderDirtyMapping(t *testing.T) {
 	zarrfs(t)
 	for name, resize := range map[string]func(d *daemon) error{
@@ -129,7 +129,7 @@ func TestResizeUnderDirtyMapping(t *testing.T) {
 }
 
 // TestFortranOrderKeepsItsSize: the file of an array in Fortran order cannot be cut or extended,
-// and why is said; the array can, by its other views.
+// and there is a reason; the array can, by its other views.
 func TestFortranOrderKeepsItsSize(t *testing.T) {
 	d := viewed(t, "F")
 	npy, before := d.path("a.npy"), read(t, d.path("a.npy"))

@@ -71,7 +71,7 @@ zarr.consolidate_metadata(sys.argv[1])
 	return store
 }
 
-// valuesOf writes the documents among files as their values are: consolidated metadata keep neither
+// valuesOf replaces the documents among files by their values: consolidated metadata keep neither
 // indentation nor order.
 func valuesOf(t *testing.T, files map[string]string) map[string]string {
 	t.Helper()

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// otherServers are web servers beside nginx, with the ways in which people make indexes by them.
-// FOLDER, PORT and OWN stand for the folder that is served, the port, and a folder for the server's
-// own files.
+// otherServers are web servers beside nginx, with the usual ways to make indexes with them. FOLDER,
+// PORT and OWN stand for the folder that is served, the port, and a folder for the server's own
+// files.
 var otherServers = []struct {
 	name    string
 	program []string
@@ -123,7 +123,7 @@ func webServer(t *testing.T, folder string, program []string, conf string) strin
 	return "http://127.0.0.1:" + port
 }
 
-// letIn lets every user into folders of tests: Apache does not serve as root.
+// letIn lets every user into folders of tests, because Apache does not serve as root.
 func letIn(t *testing.T, folders ...string) {
 	t.Helper()
 	for _, folder := range folders {

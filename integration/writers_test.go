@@ -65,8 +65,8 @@ func TestStoredByOthers(t *testing.T) {
 	}
 }
 
-// TestStoredNumberDoesNotDivide: what scale_offset cannot have stored is an error that names the
-// chunk, and its neighbours are read.
+// TestStoredNumberDoesNotDivide: a number that scale_offset cannot have stored is an error that
+// names the chunk, and neighbours are read.
 func TestStoredNumberDoesNotDivide(t *testing.T) {
 	store := t.TempDir()
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
@@ -92,8 +92,8 @@ func TestStoredNumberDoesNotDivide(t *testing.T) {
 	}
 }
 
-// TestNoFillValue makes arrays of format 2 without a fill value: xarray would take any for one that
-// marks missing values.
+// TestNoFillValue makes arrays of format 2 without a fill value: xarray would take any fill value
+// for the mark of missing values.
 func TestNoFillValue(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		want := map[string]any{"2": nil, "3": 0.0}[format]
@@ -134,8 +134,8 @@ func npyFile(descr, shape, data string) []byte {
 	return fmt.Appendf(nil, "\x93NUMPY\x01\x00v\x00%-117s\n%s", dict, data)
 }
 
-// narrow are the narrow integers: their codecs, an object whose upper bits are arbitrary, what that
-// shows, and what is shown and stored of the bytes that narrowWritten is.
+// narrow are the narrow integers: their codecs, an object whose upper bits are arbitrary and its
+// elements, and what is shown and stored after narrowWritten was written.
 var narrow = []struct{ name, descr, codecs, object, shown, written, encoded string }{
 	{"int4", "|i1", `["bytes"]`, "\x08\xf8\x17\xa0", "\xf8\xf8\x07\x00", "\x04\x07\xf8\xff", "\x04\x07\xf8\xff"},
 	{"int2", "|i1", `["bytes"]`, "\x02\xfe\x11\xa0", "\xfe\xfe\x01\x00", "\x00\xff\x00\xff", "\x00\xff\x00\xff"},
@@ -152,7 +152,7 @@ var narrow = []struct{ name, descr, codecs, object, shown, written, encoded stri
 const narrowWritten = "\x64\x07\x08\xff"
 
 // TestNarrowIntegers shows narrow integers as numbers of a byte, and stores the low bits of what is
-// written, in whichever way.
+// written, however they are written.
 func TestNarrowIntegers(t *testing.T) {
 	store := t.TempDir()
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
@@ -272,7 +272,7 @@ func TestEndianRefused(t *testing.T) {
 			t.Errorf("format %s: the log says %q", format, log)
 		}
 		if format == "2" {
-			continue // which has no crc32c under that name
+			continue // format 2 has no crc32c under that name
 		}
 		if err := os.WriteFile(d.path("b.npy"), npyFile(">i2", "(2,)", "abcd"), 0o666); err != nil {
 			t.Errorf("big-endian numbers: %v", err)

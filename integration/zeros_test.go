@@ -77,7 +77,8 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 }
 
 // TestOpenReaderSeesNoZeros: a program has a.raw open by the page cache and reads it all the time,
-// while another one rewrites the array by a.npy. It may find the end, or ESTALE, but no zeros.
+// while another one rewrites the array by a.npy. It may reach the end or get ESTALE, but reads no
+// zeros.
 func TestOpenReaderSeesNoZeros(t *testing.T) {
 	const elements = 200_000
 	for _, c := range []struct{ what, format, shards string }{
@@ -172,7 +173,7 @@ func TestGrowingFileIsReadDirectly(t *testing.T) {
 	}
 }
 
-// directOpens reads a.raw by calls and by a mapping, which must be so many sevens. It returns how
+// directOpens reads a.raw by calls and by a mapping, which must be that many sevens. It returns how
 // many opens of the mount have passed the page cache by.
 func directOpens(t *testing.T, d *daemon, n int) int {
 	t.Helper()
@@ -211,7 +212,7 @@ func directOpens(t *testing.T, d *daemon, n int) int {
 	return status.Mount.Direct
 }
 
-// keepBusy runs so many programs that do nothing but take CPU time, until the test ends.
+// keepBusy runs that many programs, which only take CPU time, until the test ends.
 func keepBusy(t *testing.T, programs int) {
 	t.Helper()
 	for range programs {
@@ -228,7 +229,7 @@ func keepBusy(t *testing.T, programs int) {
 
 func sevens(n int) []byte { return bytes.Repeat([]byte{7}, n) }
 
-// npyOfSevens is a .npy file of so many elements of eight sevens.
+// npyOfSevens returns a .npy file of that many elements of eight sevens.
 func npyOfSevens(n int) []byte {
 	return append(headerOf("'<u8'", int64(n)), sevens(8*n)...)
 }
