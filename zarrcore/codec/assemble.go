@@ -53,7 +53,8 @@ func (c *Chain) Assemble(
 	if old != nil {
 		was = span{old, 0, old.Size()}
 		a.room = was.n
-		if c.chunk != nil { // otherwise its elements have no fixed size, and its length is not known
+		// otherwise its elements have no fixed size, and its length is not known
+		if c.chunk != nil {
 			a.room = min(was.n, c.longest())
 		}
 	}
@@ -113,7 +114,8 @@ type assembly struct {
 	out    *output
 	pieces [][]int64 // where the chunks that come next lie in each level
 	next   func() ([]byte, error)
-	room   int64 // bytes of the old object that may still be copied: a limit for chunks that overlap
+	// bytes of the old object that may still be copied: a limit for chunks that overlap
+	room int64
 }
 
 // size is how long the object may become; a guess where its elements have no fixed size.
@@ -165,7 +167,8 @@ func (a *assembly) chunk(w *shardWriter, level int, i int64) error {
 	if len(a.pieces) == 0 || a.pieces[0][level] != i {
 		n, err := w.keep(i)
 		if a.room -= n; a.room < 0 {
-			err = fmt.Errorf("%w: the shard's chunks overlap, or are longer than expected", compress.ErrCorrupt)
+			err = fmt.Errorf("%w: the shard's chunks overlap, or are longer than expected",
+				compress.ErrCorrupt)
 		}
 		return err
 	}
@@ -335,7 +338,8 @@ func (r *indexReader) encode(dst []byte, x *Index) ([]byte, error) {
 	}
 	out, err := r.codecs.encode(dst, raw)
 	if err == nil && int64(len(out)-len(dst)) != r.codecs.encoded.size {
-		err = fmt.Errorf("%w: expected an index of %d bytes, found %d", compress.ErrCorrupt, r.codecs.encoded.size, len(out)-len(dst))
+		err = fmt.Errorf("%w: expected an index of %d bytes, found %d",
+			compress.ErrCorrupt, r.codecs.encoded.size, len(out)-len(dst))
 	}
 	if err != nil {
 		return dst, fmt.Errorf("shard index: %w", err)

@@ -23,7 +23,8 @@ var mantissas = map[int]int64{2: 10, 4: 23, 8: 52}
 func bindBitRound(in state, cfg config) (step, state, error) {
 	num, mantissa, ok := roundable(in.typ)
 	if !ok || !in.array {
-		return step{why: notEncoded("type " + in.typ.NumPy() + " has no bits that could be rounded")}, in, nil
+		return step{why: notEncoded("type " + in.typ.NumPy() +
+			" has no bits that could be rounded")}, in, nil
 	}
 	least, most := int64(0), mantissa
 	if mantissa == 0 {
@@ -80,7 +81,8 @@ func (r bitRounder) encode(dst, src []byte) ([]byte, error) {
 	infinite := (signBit - 1) >> r.mantissa << r.mantissa
 	return eachBits(dst, src, r.num, func(block []uint64) {
 		for i, v := range block {
-			if v&^signBit < infinite { // an infinity has nothing to round, and a NaN could become another
+			// an infinity has nothing to round, and a NaN could become another
+			if v&^signBit < infinite {
 				block[i] = (v + half + v>>drop&1) >> drop << drop
 			}
 		}

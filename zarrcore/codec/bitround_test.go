@@ -53,14 +53,20 @@ func TestBitRound(t *testing.T) {
 			elements /= 2
 		}
 		keep := fmt.Sprintf(`"keepbits":%s`, c.Get("keepbits").Raw())
-		for endian, order := range map[string]func([]byte) []byte{"little": bytes.Clone, "big": func(b []byte) []byte { return reversedEach(b, size) }} {
+		for endian, order := range map[string]func([]byte) []byte{
+			"little": bytes.Clone,
+			"big":    func(b []byte) []byte { return reversedEach(b, size) },
+		} {
 			chain := bitRoundChain(t, name, elements, keep, endian)
 			got, err := chain.EncodeChunk(nil, order(plain))
 			if err != nil || !bytes.Equal(got, order(want)) {
-				t.Errorf("%s, %s, %s: %v; encoded\n%x, expected\n%x, of\n%x", name, keep, endian, err, got, order(want), order(plain))
+				t.Errorf("%s, %s, %s: %v; encoded\n%x, expected\n%x, of\n%x",
+					name, keep, endian, err, got, order(want), order(plain))
 			}
-			if again, err := chain.EncodeChunk(nil, order(want)); err != nil || !bytes.Equal(again, order(want)) {
-				t.Errorf("%s, %s, %s: encoded again: %v\n%x, expected\n%x", name, keep, endian, err, again, order(want))
+			if again, err := chain.EncodeChunk(nil, order(want)); err != nil ||
+				!bytes.Equal(again, order(want)) {
+				t.Errorf("%s, %s, %s: encoded again: %v\n%x, expected\n%x",
+					name, keep, endian, err, again, order(want))
 			}
 		}
 	}
@@ -85,8 +91,10 @@ func TestBitRoundEdges(t *testing.T) {
 		keep        int
 		plain, want int64
 	}{
-		{"int8", 3, 127, 112}, {"int8", 3, 111, 112}, {"int8", 1, 127, 64}, {"int8", 3, -1, -32}, {"int8", 7, -1, -2}, {"int8", 8, -1, -1}, {"int8", 1, -128, -128},
-		{"uint8", 3, 255, 224}, {"uint8", 3, 240, 224}, {"uint8", 3, 0, 0}, {"uint8", 1, 1, 1}, {"uint8", 3, 15, 16},
+		{"int8", 3, 127, 112}, {"int8", 3, 111, 112}, {"int8", 1, 127, 64}, {"int8", 3, -1, -32},
+		{"int8", 7, -1, -2}, {"int8", 8, -1, -1}, {"int8", 1, -128, -128},
+		{"uint8", 3, 255, 224}, {"uint8", 3, 240, 224}, {"uint8", 3, 0, 0}, {"uint8", 1, 1, 1},
+		{"uint8", 3, 15, 16},
 		{"int64", 1, 1<<63 - 1, 1 << 62}, {"int64", 2, -1, -1 << 62}, {"uint64", 1, -1, -1 << 63},
 		{"int64", 64, 1<<63 - 1, 1<<63 - 1}, {"int64", 1, -1 << 63, -1 << 63}, // of a date, NaT
 	} {
@@ -95,13 +103,19 @@ func TestBitRoundEdges(t *testing.T) {
 		if strings.HasSuffix(c.dataType, "t8") {
 			size = 1
 		}
-		got, err := bitRoundChain(t, c.dataType, 1, fmt.Sprintf(`"keepbits":%d`, c.keep), "little").EncodeChunk(nil, plain[:size])
-		if want := binary.LittleEndian.AppendUint64(nil, uint64(c.want))[:size]; err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%d bits of %s %d: %x, %v, expected %x", c.keep, c.dataType, c.plain, got, err, want)
+		got, err := bitRoundChain(t, c.dataType, 1, fmt.Sprintf(`"keepbits":%d`, c.keep),
+			"little").EncodeChunk(nil, plain[:size])
+		if want := binary.LittleEndian.AppendUint64(nil, uint64(c.want))[:size]; err != nil ||
+			!bytes.Equal(got, want) {
+			t.Errorf("%d bits of %s %d: %x, %v, expected %x",
+				c.keep, c.dataType, c.plain, got, err, want)
 		}
 	}
-	dates := mustBind(t, `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}`, []int64{1}, `[{"name":"bitround","configuration":{"keepbits":4}},`+bytesLE+`]`)
-	if got, err := dates.EncodeChunk(nil, binary.LittleEndian.AppendUint64(nil, 1_700_000_000)); err != nil || binary.LittleEndian.Uint64(got) != 13<<27 {
+	dates := mustBind(t,
+		`{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}`, []int64{1},
+		`[{"name":"bitround","configuration":{"keepbits":4}},`+bytesLE+`]`)
+	got, err := dates.EncodeChunk(nil, binary.LittleEndian.AppendUint64(nil, 1_700_000_000))
+	if err != nil || binary.LittleEndian.Uint64(got) != 13<<27 {
 		t.Errorf("a date: %x, %v", got, err)
 	}
 }
@@ -109,14 +123,20 @@ func TestBitRoundEdges(t *testing.T) {
 // TestBitRoundNotEncoded holds why chunks are not encoded; they can be read all the same.
 func TestBitRoundNotEncoded(t *testing.T) {
 	for _, c := range []struct{ dataType, keep, want string }{
-		{"bool", `"keepbits":3`, `codec "bitround" cannot be written: type |b1 has no bits that could be rounded`},
-		{"float8_e4m3", `"keepbits":3`, `codec "bitround" cannot be written: type float8_e4m3 has no bits that could be rounded`},
-		{"int32", `"keepbits":0`, `codec "bitround" cannot be written: unsupported operation: configuration "keepbits": expected an integer from 1 to 64, found 0`},
-		{"bfloat16", `"keepbits":8`, `codec "bitround" cannot be written: unsupported operation: configuration "keepbits": expected an integer from 0 to 7, found 8`},
-		{"bfloat16", ``, `codec "bitround" cannot be written: unsupported operation: configuration lacks "keepbits": expected an integer`},
+		{"bool", `"keepbits":3`,
+			`codec "bitround" cannot be written: type |b1 has no bits that could be rounded`},
+		{"float8_e4m3", `"keepbits":3`, `codec "bitround" cannot be written: ` +
+			`type float8_e4m3 has no bits that could be rounded`},
+		{"int32", `"keepbits":0`, `codec "bitround" cannot be written: unsupported operation: ` +
+			`configuration "keepbits": expected an integer from 1 to 64, found 0`},
+		{"bfloat16", `"keepbits":8`, `codec "bitround" cannot be written: unsupported operation: ` +
+			`configuration "keepbits": expected an integer from 0 to 7, found 8`},
+		{"bfloat16", ``, `codec "bitround" cannot be written: unsupported operation: ` +
+			`configuration lacks "keepbits": expected an integer`},
 	} {
 		chain := bitRoundChain(t, c.dataType, 4, c.keep, "little")
-		if err := chain.Writable(); !errors.Is(err, errors.ErrUnsupported) || err.Error() != c.want {
+		if err := chain.Writable(); !errors.Is(err, errors.ErrUnsupported) ||
+			err.Error() != c.want {
 			t.Errorf("%s, %s: %v\nwant %s", c.dataType, c.keep, err, c.want)
 		}
 		data := make([]byte, chain.ChunkBytes())

@@ -52,7 +52,8 @@ func bloscEncoder(in state, cfg config) (compress.Encoder, error) {
 }
 
 var bloscInner = map[string]blosc.Inner{
-	"blosclz": blosc.BloscLZ, "lz4": blosc.LZ4, "lz4hc": blosc.LZ4HC, "snappy": blosc.Snappy, "zlib": blosc.Zlib, "zstd": blosc.Zstd,
+	"blosclz": blosc.BloscLZ, "lz4": blosc.LZ4, "lz4hc": blosc.LZ4HC, "snappy": blosc.Snappy,
+	"zlib": blosc.Zlib, "zstd": blosc.Zstd,
 }
 
 // bloscShuffle reads a shuffle, which is a number in v2 and a word in v3.
@@ -62,7 +63,8 @@ func (c config) bloscShuffle(missing blosc.Shuffle) (blosc.Shuffle, error) {
 		return blosc.Shuffle(n), err
 	}
 	words := map[string]blosc.Shuffle{
-		"auto": blosc.AutoShuffle, "noshuffle": blosc.NoShuffle, "shuffle": blosc.ByteShuffle, "bitshuffle": blosc.BitShuffle, "": missing,
+		"auto": blosc.AutoShuffle, "noshuffle": blosc.NoShuffle, "shuffle": blosc.ByteShuffle,
+		"bitshuffle": blosc.BitShuffle, "": missing,
 	}
 	word, err := c.oneOf("shuffle", "", "noshuffle", "shuffle", "bitshuffle", "auto")
 	return words[word], err

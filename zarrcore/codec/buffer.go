@@ -26,8 +26,9 @@ var pools [4 * 64]sync.Pool
 // spares hold large buffers, of the same sizes.
 var spares = spareBuffers{each: runtime.NumCPU()}
 
-// For each CPU, spareShare bytes of large buffers are kept, or one buffer of at most spareMost bytes.
-// Fresh memory for each chunk would cost those that read arrays in order a quarter of their speed.
+// For each CPU, spareShare bytes of large buffers are kept, or one buffer of at most spareMost
+// bytes. Fresh memory for each chunk would cost those that read arrays in order a quarter of their
+// speed.
 const (
 	spareShare = 2 << 20
 	spareMost  = 16 << 20
@@ -139,7 +140,8 @@ func (s span) read(p []byte, off int64) error {
 	case n == len(p):
 		return nil
 	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w: expected %d bytes at offset %d, found %d", compress.ErrCorrupt, len(p), s.off+off, n)
+		return fmt.Errorf("%w: expected %d bytes at offset %d, found %d",
+			compress.ErrCorrupt, len(p), s.off+off, n)
 	}
 	return err
 }

@@ -7,7 +7,8 @@ func cast(dst, src []byte, to, from scalar) {
 		to, from = to.part(), from.part()
 	}
 	if to.class == from.class && to.size == from.size {
-		to.class, from.class = unsigned, unsigned // only the order differs: every bit is kept, also those of a NaN
+		// only the order differs: every bit is kept, also those of a NaN
+		to.class, from.class = unsigned, unsigned
 	}
 	for len(src) > 0 {
 		n := min(len(src)/from.size, blockLen)

@@ -73,7 +73,8 @@ func (c config) casts(given, made dtype.Type) (encode, decode *valueCast, err er
 		return nil, nil, err
 	}
 	if encode.outside == wrapOutside && !encode.to.integral() {
-		return nil, nil, c.expected("out_of_range", "nothing or \"clamp\", as "+made.NumPy()+" is not an integer type")
+		return nil, nil, c.expected("out_of_range",
+			"nothing or \"clamp\", as "+made.NumPy()+" is not an integer type")
 	}
 	decode, err = rules.bound(c, "decode", given, made)
 	return encode, decode, err
@@ -82,7 +83,8 @@ func (c config) casts(given, made dtype.Type) (encode, decode *valueCast, err er
 // castRules reads the rules that both directions have in common.
 func (c config) castRules() (valueCast, error) {
 	var v valueCast
-	name, err := c.oneOf("rounding", "nearest-even", "nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away")
+	name, err := c.oneOf("rounding", "nearest-even", "nearest-even", "towards-zero",
+		"towards-positive", "towards-negative", "nearest-away")
 	if err != nil {
 		return v, err
 	}
@@ -101,7 +103,8 @@ const (
 	wrapOutside
 )
 
-var outsides = map[string]outside{"error": refuseOutside, "clamp": clampOutside, "wrap": wrapOutside}
+var outsides = map[string]outside{"error": refuseOutside, "clamp": clampOutside,
+	"wrap": wrapOutside}
 
 // valueCast is cast_value in one direction.
 type valueCast struct {
@@ -131,7 +134,8 @@ func (v valueCast) bound(cfg config, side string, to, from dtype.Type) (*valueCa
 	if v.from, err = realNumber(from); err != nil {
 		return nil, err
 	}
-	v.plain = v.to.includes(v.from) || v.outside == wrapOutside && v.to.integral() && v.from.integral()
+	v.plain = v.to.includes(v.from) ||
+		v.outside == wrapOutside && v.to.integral() && v.from.integral()
 	scalars := config{cfg.get("scalar_map")}
 	if scalars.v.Exists() && scalars.v.Kind() != pyjson.Object {
 		return nil, cfg.expected("scalar_map", "an object")

@@ -34,10 +34,12 @@ func bindCategorize(in state, cfg config) (step, state, error) {
 		t = t.WithOrder(in.order)
 	}
 	if t.Kind != dtype.Unicode {
-		return step{}, in, fmt.Errorf("labels of type %s have no fixed size: %w", t.NumPy(), errors.ErrUnsupported)
+		return step{}, in, fmt.Errorf("labels of type %s have no fixed size: %w",
+			t.NumPy(), errors.ErrUnsupported)
 	}
 	if in.size == unknown || in.size%t.Size != 0 {
-		return step{}, in, fmt.Errorf("configuration \"dtype\": expected a type whose size divides %d bytes, found %s", in.size, t.NumPy())
+		return step{}, in, fmt.Errorf("configuration \"dtype\": "+
+			"expected a type whose size divides %d bytes, found %s", in.size, t.NumPy())
 	}
 	astype, from, err := in.numberType(cfg, "astype", dtype.Type{Kind: dtype.Uint, Size: 1})
 	if err != nil {
@@ -76,7 +78,8 @@ func (s scalar) counts(labels int) error {
 		most = 1
 	}
 	if uint64(labels) > most {
-		return notEncoded(fmt.Sprintf("%d labels are more than numbers of type %s can count", labels, s))
+		return notEncoded(
+			fmt.Sprintf("%d labels are more than numbers of type %s can count", labels, s))
 	}
 	return nil
 }

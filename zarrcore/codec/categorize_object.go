@@ -60,7 +60,8 @@ func (l *objectLabels) least(n int64) int64 { return n * int64(l.from.size) }
 
 func (l *objectLabels) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 	if int64(len(b)) != l.least(n) {
-		return nil, false, fmt.Errorf("%w: expected %d numbers of %d bytes, found %d bytes", compress.ErrCorrupt, n, l.from.size, len(b))
+		return nil, false, fmt.Errorf("%w: expected %d numbers of %d bytes, found %d bytes",
+			compress.ErrCorrupt, n, l.from.size, len(b))
 	}
 	e := &vlen.Elements{Kind: vlen.Text, Data: l.text, Spans: make([]vlen.Span, n)}
 	var block [blockLen]uint64
@@ -83,7 +84,8 @@ func (l *objectLabels) writable() error { return l.from.counts(len(l.table) - 1)
 // accepts refuses what is not a label. numcodecs stores the empty string instead, and so loses it.
 func (l *objectLabels) accepts(b []byte) error {
 	if _, known := l.numbers[string(b)]; !known {
-		return fmt.Errorf("expected one of the %d labels of codec \"categorize\", found %.40q", len(l.table)-1, b)
+		return fmt.Errorf("expected one of the %d labels of codec \"categorize\", found %.40q",
+			len(l.table)-1, b)
 	}
 	return nil
 }

@@ -21,8 +21,9 @@ type Chain struct {
 	counts []int64 // chunks in an object along each axis
 	levels []level // the sharding codecs that chunks are found through, outermost first
 	chunk  *pipeline
-	blocks bool   // the chunk is one blosc buffer of the bytes themselves
-	lossy  []step // filters before the sharding codecs that only change what is encoded, each element on its own
+	blocks bool // the chunk is one blosc buffer of the bytes themselves
+	// filters before the sharding codecs that only change what is encoded, each element on its own
+	lossy []step
 }
 
 // level is one sharding codec whose chunks can be read apart.
@@ -98,7 +99,8 @@ func (c *Chain) bindLevel(codecs []meta.Codec, st state) ([]meta.Codec, state, e
 		}
 		filter, after, err := e.bind(st, config{f.Config})
 		if err != nil || filter.decodes() || after.recut {
-			return nil, st, nil // a filter that computes or cuts axes; bindPipeline reports its errors
+			// a filter that computes or cuts axes; bindPipeline reports its errors
+			return nil, st, nil
 		}
 		filter.name = f.Name
 		lossy = append(lossy, filter)

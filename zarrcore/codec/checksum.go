@@ -18,7 +18,8 @@ func locatedBinder(at func(compress.Location) compress.Checksum) binder {
 		if err != nil {
 			return step{}, in, err
 		}
-		locations := map[string]compress.Location{"": compress.Default, "start": compress.Start, "end": compress.End}
+		locations := map[string]compress.Location{"": compress.Default, "start": compress.Start,
+			"end": compress.End}
 		return checksumStep(at(locations[where]), in)
 	}
 }

@@ -111,7 +111,8 @@ func (c config) codecs(key string) ([]meta.Codec, error) {
 			name, conf = item.Get("name"), config{item}.get("configuration")
 		}
 		if name.Kind() != pyjson.String || conf.Exists() && conf.Kind() != pyjson.Object {
-			return nil, fmt.Errorf("configuration %q: expected a codec, found %s", key, shorten(item.Raw()))
+			return nil, fmt.Errorf("configuration %q: expected a codec, found %s",
+				key, shorten(item.Raw()))
 		}
 		list = append(list, meta.Codec{Name: name.Text(), Config: conf})
 	}

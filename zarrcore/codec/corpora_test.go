@@ -23,7 +23,8 @@ func TestNumcodecsFixtures(t *testing.T) {
 		t.Skip("ZARRFS_CORPORA is not set: numcodecs' fixtures are not read")
 	}
 	for _, dir := range []string{
-		"shuffle", "fixedscaleoffset", "quantize", "packbits", "categorize/U", "astype/f", "astype/i",
+		"shuffle", "fixedscaleoffset", "quantize", "packbits", "categorize/U",
+		"astype/f", "astype/i",
 		"delta/bool", "delta/float32", "delta/float64", "delta/int32", "delta/uint16",
 	} {
 		dir = filepath.Join(corpora, "numcodecs", "fixture", dir)
@@ -51,7 +52,8 @@ func checkFixture(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	array, err := os.ReadFile(filepath.Join(dir, "array."+strings.Split(filepath.Base(path), ".")[1]+".npy"))
+	array, err := os.ReadFile(filepath.Join(dir,
+		"array."+strings.Split(filepath.Base(path), ".")[1]+".npy"))
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,10 @@ const none = ^uint64(0)
 // conformance notes: some readers show fill value for damage).
 func TestCorruptShards(t *testing.T) {
 	end := mustBind(t, `"uint8"`, []int64{16}, `[`+sharded(`[8]`, `["bytes"]`, `["bytes"]`, ``)+`]`)
-	start := mustBind(t, `"uint8"`, []int64{16}, `[`+sharded(`[8]`, `["bytes"]`, `["bytes"]`, `,"index_location":"start"`)+`]`)
-	summed := mustBind(t, `"uint8"`, []int64{16}, `[`+sharded(`[8]`, `["bytes"]`, `["bytes","crc32c"]`, ``)+`]`)
+	start := mustBind(t, `"uint8"`, []int64{16},
+		`[`+sharded(`[8]`, `["bytes"]`, `["bytes"]`, `,"index_location":"start"`)+`]`)
+	summed := mustBind(t, `"uint8"`, []int64{16},
+		`[`+sharded(`[8]`, `["bytes"]`, `["bytes","crc32c"]`, ``)+`]`)
 	cases := []struct {
 		name   string
 		chain  *Chain
@@ -39,16 +41,22 @@ func TestCorruptShards(t *testing.T) {
 		{"gap, order, overlap", end, shard(8, 8, 8, 8), ""},
 		{"empty chunk", end, shard(0, 8, none, none), "no such chunk"},
 		{"empty object", end, nil, "shard of 0 bytes, expected at least its index of 32"},
-		{"index does not fit", end, shard()[:1], "shard of 1 bytes, expected at least its index of 32"},
+		{"index does not fit", end, shard()[:1],
+			"shard of 1 bytes, expected at least its index of 32"},
 		{"length 0", end, shard(0, 8, 8, 0), "chunk 1 has length 0"},
-		{"half empty offset", end, shard(0, 8, none, 8), "chunk 1 is 8 bytes at offset 18446744073709551615, expected within the shard's 48 bytes"},
-		{"half empty length", end, shard(0, 8, 8, none), "chunk 1 is 18446744073709551615 bytes at offset 8, expected within the shard's 48 bytes"},
-		{"beyond the end", end, shard(0, 8, 41, 8), "chunk 1 is 8 bytes at offset 41, expected within the shard's 48 bytes"},
+		{"half empty offset", end, shard(0, 8, none, 8), "chunk 1 is 8 bytes at offset " +
+			"18446744073709551615, expected within the shard's 48 bytes"},
+		{"half empty length", end, shard(0, 8, 8, none), "chunk 1 is 18446744073709551615 bytes " +
+			"at offset 8, expected within the shard's 48 bytes"},
+		{"beyond the end", end, shard(0, 8, 41, 8),
+			"chunk 1 is 8 bytes at offset 41, expected within the shard's 48 bytes"},
 		{"sum overflows", end, shard(0, 8, 1<<63, 1<<63), "expected within the shard's 48 bytes"},
 		{"chunk too long", end, shard(0, 8, 0, 9), "expected 8 encoded bytes, found 9"},
 		{"chunk too short", end, shard(0, 8, 0, 7), "expected 8 encoded bytes, found 7"},
-		{"start without body", start, shard(32, 8, 40, 8)[16:], "chunk 1 is 8 bytes at offset 40, expected within the shard's 32 bytes"},
-		{"index checksum", summed, append(shard(0, 8, 8, 8), 1, 2, 3, 4), `shard index: codec "crc32c": `},
+		{"start without body", start, shard(32, 8, 40, 8)[16:],
+			"chunk 1 is 8 bytes at offset 40, expected within the shard's 32 bytes"},
+		{"index checksum", summed, append(shard(0, 8, 8, 8), 1, 2, 3, 4),
+			`shard index: codec "crc32c": `},
 	}
 	for _, c := range cases {
 		got := make([]byte, 8)
@@ -83,9 +91,11 @@ func TestCorruptObjects(t *testing.T) {
 		{`["bytes","crc32c"]`, 19, compress.ErrCorrupt, "expected 20 encoded bytes, found 19"},
 		{`["bytes","gzip"]`, 0, compress.ErrCorrupt, "empty, expected the encoding of 16 bytes"},
 		{`["bytes","gzip"]`, 5, compress.ErrCorrupt, `codec "gzip": `},
-		{`["bytes","zstd"]`, 2 << 20, compress.ErrTooLarge, "2097152 encoded bytes for 16 decoded ones, expected at most 1048848"},
+		{`["bytes","zstd"]`, 2 << 20, compress.ErrTooLarge,
+			"2097152 encoded bytes for 16 decoded ones, expected at most 1048848"},
 		{`["bytes","zstd","gzip"]`, 2 << 20, compress.ErrTooLarge, "2097152 encoded bytes"},
-		{`[{"name":"numcodecs.packbits"},"bytes"]`, 3, compress.ErrCorrupt, "expected 2 padding bits, found 0"},
+		{`[{"name":"numcodecs.packbits"},"bytes"]`, 3, compress.ErrCorrupt,
+			"expected 2 padding bits, found 0"},
 	}
 	for _, c := range cases {
 		size := int64(16)
@@ -154,14 +164,18 @@ func TestPackBits(t *testing.T) {
 		{`"int4"`, `{}`, []byte{0xf7, 0x08}, []byte{7, 0xff, 0xf8, 0}},
 		{`"uint2"`, `{"padding_encoding":"first_byte"}`, []byte{2, 0x24}, []byte{0, 1, 2}},
 		{`"int2"`, `{"padding_encoding":"last_byte"}`, []byte{0x24, 2}, []byte{0, 1, 0xfe}},
-		{`"int16"`, `{"first_bit":0,"last_bit":11}`, []byte{0x01, 0xf0, 0xff}, []byte{1, 0, 0xff, 0xff}},
-		{`"uint16"`, `{"first_bit":4,"last_bit":15}`, []byte{0x01, 0xf0, 0xff}, []byte{0x10, 0, 0xf0, 0xff}},
-		{`"int64"`, `{"first_bit":0,"last_bit":59}`, []byte{1, 0, 0, 0, 0, 0, 0, 0xf0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+		{`"int16"`, `{"first_bit":0,"last_bit":11}`, []byte{0x01, 0xf0, 0xff},
+			[]byte{1, 0, 0xff, 0xff}},
+		{`"uint16"`, `{"first_bit":4,"last_bit":15}`, []byte{0x01, 0xf0, 0xff},
+			[]byte{0x10, 0, 0xf0, 0xff}},
+		{`"int64"`, `{"first_bit":0,"last_bit":59}`,
+			[]byte{1, 0, 0, 0, 0, 0, 0, 0xf0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
 			[]byte{1, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
 		{`"float64"`, `{}`, []byte{1, 2, 3, 4, 5, 6, 7, 8}, []byte{1, 2, 3, 4, 5, 6, 7, 8}},
 	}
 	for _, c := range cases {
-		a := arrayOf(t, c.dataType, []int64{1}, `[{"name":"packbits","configuration":`+c.config+`}]`)
+		a := arrayOf(t, c.dataType, []int64{1},
+			`[{"name":"packbits","configuration":`+c.config+`}]`)
 		a.Chunk = []int64{int64(len(c.want)) / a.Type.Size}
 		chain, err := Bind(a)
 		if err != nil {
@@ -172,18 +186,25 @@ func TestPackBits(t *testing.T) {
 		if err := chain.Decode(got, memory(c.packed), 0); err != nil || !bytes.Equal(got, c.want) {
 			t.Errorf("%s %s: %x, %v, want %x", c.dataType, c.config, got, err, c.want)
 		}
-		if packed, err := chain.EncodeChunk(nil, c.want); err != nil || !bytes.Equal(packed, c.packed) {
-			t.Errorf("%s %s: encoded to %x, %v, want %x", c.dataType, c.config, packed, err, c.packed)
+		if packed, err := chain.EncodeChunk(nil, c.want); err != nil ||
+			!bytes.Equal(packed, c.packed) {
+			t.Errorf("%s %s: encoded to %x, %v, want %x",
+				c.dataType, c.config, packed, err, c.packed)
 		}
 	}
-	for _, padding := range []string{"first_byte", "last_byte"} { // zarrs leaves it out where all bits are stored
-		chain := mustBind(t, `"uint16"`, []int64{2}, `[{"name":"packbits","configuration":{"padding_encoding":"`+padding+`"}}]`)
+	// zarrs leaves it out where all bits are stored
+	for _, padding := range []string{"first_byte", "last_byte"} {
+		chain := mustBind(t, `"uint16"`, []int64{2},
+			`[{"name":"packbits","configuration":{"padding_encoding":"`+padding+`"}}]`)
 		got := make([]byte, 4)
-		if err := chain.Decode(got, memory{1, 2, 3, 4}, 0); err != nil || !bytes.Equal(got, []byte{1, 2, 3, 4}) {
+		if err := chain.Decode(got, memory{1, 2, 3, 4}, 0); err != nil ||
+			!bytes.Equal(got, []byte{1, 2, 3, 4}) {
 			t.Errorf("%s left out: %x, %v", padding, got, err)
 		}
-		want := map[string][]byte{"first_byte": {0, 1, 2, 3, 4}, "last_byte": {1, 2, 3, 4, 0}}[padding]
-		if packed, err := chain.EncodeChunk(nil, []byte{1, 2, 3, 4}); err != nil || !bytes.Equal(packed, want) {
+		want :=
+			map[string][]byte{"first_byte": {0, 1, 2, 3, 4}, "last_byte": {1, 2, 3, 4, 0}}[padding]
+		if packed, err := chain.EncodeChunk(nil, []byte{1, 2, 3, 4}); err != nil ||
+			!bytes.Equal(packed, want) {
 			t.Errorf("%s: encoded to %x, %v, want %x", padding, packed, err, want)
 		}
 	}

@@ -18,7 +18,8 @@ func bindDelta(in state, cfg config) (step, state, error) {
 	}
 	kind, ok := promoteSum(p.to, p.from)
 	if !ok {
-		return step{}, in, fmt.Errorf("differences of type %s, sums of type %s: %w", p.from, p.to, errors.ErrUnsupported)
+		return step{}, in, fmt.Errorf("differences of type %s, sums of type %s: %w",
+			p.from, p.to, errors.ErrUnsupported)
 	}
 	return filterStep(p, deltaSum{p, kind}, difference{p}), out, nil
 }

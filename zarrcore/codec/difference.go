@@ -52,7 +52,9 @@ func wholeDifferences(dst, src []byte, to, from scalar, n int, last uint64) uint
 	return last
 }
 
-func floatDifferences(dst, src []byte, to, from scalar, n int, last [2]float64, lanes int, first bool) [2]float64 {
+func floatDifferences(
+	dst, src []byte, to, from scalar, n int, last [2]float64, lanes int, first bool,
+) [2]float64 {
 	var block [blockLen]float64
 	loadFloats(block[:n], src, from)
 	round := rounder(from.size)

@@ -133,7 +133,8 @@ func (c *Chain) EncodedBytes() int64 { return c.chunk.room() }
 // Assemble to put into the object.
 func (c *Chain) EncodeChunk(dst, chunk []byte) ([]byte, error) {
 	if int64(len(chunk)) != c.chunk.size {
-		return dst, fmt.Errorf("codec: expected a chunk of %d bytes, found %d", c.chunk.size, len(chunk))
+		return dst, fmt.Errorf("codec: expected a chunk of %d bytes, found %d",
+			c.chunk.size, len(chunk))
 	}
 	return c.chunk.encode(dst, chunk)
 }

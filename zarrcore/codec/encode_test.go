@@ -18,7 +18,8 @@ import (
 // goldenChains are the documents of all chains that other libraries wrote.
 func goldenChains(t *testing.T) []pyjson.Value {
 	t.Helper()
-	return slices.Concat(lines(t, "testdata/chains3.jsonl"), lines(t, "testdata/chains2.jsonl"), lines(t, "testdata/extensions.jsonl"))
+	return slices.Concat(lines(t, "testdata/chains3.jsonl"), lines(t, "testdata/chains2.jsonl"),
+		lines(t, "testdata/extensions.jsonl"))
 }
 
 // encodeObject cuts an object into chunks, encodes each and puts them together. Chunks that repeat
@@ -145,7 +146,8 @@ func TestEncodeChains(t *testing.T) {
 // TestEncodeFilters encodes what numcodecs encoded, to the same bytes (testdata/encodes.py).
 func TestEncodeFilters(t *testing.T) {
 	for _, c := range lines(t, "testdata/encodes.jsonl") {
-		config, plain, want := c.Get("config"), unbase64(t, c.Get("plain")), unbase64(t, c.Get("encoded"))
+		config, plain, want := c.Get("config"), unbase64(t, c.Get("plain")),
+			unbase64(t, c.Get("encoded"))
 		typ, err := dtype.ParseV2(c.Get("dtype"))
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +160,8 @@ func TestEncodeFilters(t *testing.T) {
 			continue
 		}
 		if got, err := chain.EncodeChunk(nil, plain); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: %v; encoded\n%x, expected\n%x, of\n%x", config.Raw(), err, got, want, plain)
+			t.Errorf("%s: %v; encoded\n%x, expected\n%x, of\n%x",
+				config.Raw(), err, got, want, plain)
 		}
 	}
 }
@@ -198,7 +201,9 @@ func TestAssemble(t *testing.T) {
 }
 
 // checkKept compares every chunk of two shards, except the one that was replaced by data.
-func checkKept(t *testing.T, name string, c *Chain, old, now Source, inner int64, data []byte, empty bool) {
+func checkKept(
+	t *testing.T, name string, c *Chain, old, now Source, inner int64, data []byte, empty bool,
+) {
 	t.Helper()
 	for i := range c.PerObject() {
 		was, err := find(c, old, i)
@@ -213,7 +218,8 @@ func checkKept(t *testing.T, name string, c *Chain, old, now Source, inner int64
 			is, err = find(c, now, i)
 		}
 		if err != nil || !bytes.Equal(is, was) {
-			t.Errorf("%s: chunk %d, with %d replaced: %v\n%x, expected\n%x", name, i, inner, err, is, was)
+			t.Errorf("%s: chunk %d, with %d replaced: %v\n%x, expected\n%x",
+				name, i, inner, err, is, was)
 		}
 	}
 }
@@ -252,7 +258,8 @@ func TestWrittenCodecs(t *testing.T) {
 	}
 	written := map[string]bool{"packbits": true} // TestPackBits holds that
 	for _, doc := range goldenChains(t) {
-		if chain, a := bindDocument(t, doc.Get("name").Text(), doc.Get("metadata")); chain != nil && chain.Writable() == nil {
+		if chain, a := bindDocument(t, doc.Get("name").Text(), doc.Get("metadata")); chain != nil &&
+			chain.Writable() == nil {
 			noteCodecs(t, written, a.Codecs)
 		}
 	}
@@ -267,7 +274,8 @@ func TestWrittenCodecs(t *testing.T) {
 	for _, c := range lines(t, "testdata/encodes.jsonl") {
 		written["numcodecs."+c.Get("config").Get("id").Text()] = true // TestEncodeFilters holds it
 	}
-	rows := regexp.MustCompile(`(?m)^\| ([^|]+) \| \w+ → \w+ \| (\w+) \|`).FindAllStringSubmatch(string(page), -1)
+	rows := regexp.MustCompile(`(?m)^\| ([^|]+) \| \w+ → \w+ \| (\w+) \|`).FindAllStringSubmatch(
+		string(page), -1)
 	if len(rows) < 25 {
 		t.Fatalf("FORMATS.md has %d rows of codecs only; it is not understood", len(rows))
 	}
@@ -300,8 +308,8 @@ func noteCodecs(t *testing.T, written map[string]bool, codecs []meta.Codec) {
 	}
 }
 
-// TestEncodeIncompressible: what a compressor makes of bytes without a pattern is longer than they are, and still decodes where another
-// codec is behind it.
+// TestEncodeIncompressible: what a compressor makes of bytes without a pattern is longer than they
+// are, and still decodes where another codec is behind it.
 func TestEncodeIncompressible(t *testing.T) {
 	state := uint64(1)
 	for name, e := range registry {
@@ -309,7 +317,8 @@ func TestEncodeIncompressible(t *testing.T) {
 			continue
 		}
 		for _, n := range []int64{1, 160, 1200, 5000, 150_000} {
-			c := mustBind(t, `"uint8"`, []int64{n}, fmt.Sprintf(`["bytes",%q,"numcodecs.zlib","numcodecs.base64"]`, name))
+			c := mustBind(t, `"uint8"`, []int64{n},
+				fmt.Sprintf(`["bytes",%q,"numcodecs.zlib","numcodecs.base64"]`, name))
 			if err := c.Writable(); err != nil {
 				t.Logf("%v", err)
 				break
@@ -326,15 +335,24 @@ func TestEncodeIncompressible(t *testing.T) {
 	}
 }
 
-// FuzzEncodeChunk: what a chain encodes it decodes. Lossy chains must at least keep what they once made.
+// FuzzEncodeChunk: what a chain encodes it decodes. Lossy chains must at least keep what they once
+// made.
 func FuzzEncodeChunk(f *testing.F) {
 	chains := []*Chain{
-		mustBind(f, `"int16"`, []int64{4, 6}, `[{"name":"transpose","configuration":{"order":[1,0]}},"bytes","zstd","crc32c"]`),
-		mustBind(f, `"float32"`, []int64{12}, `[{"name":"numcodecs.quantize","configuration":{"digits":2,"dtype":"<f4"}},"bytes","blosc"]`),
-		mustBind(f, `"float64"`, []int64{6}, `[{"name":"bitround","configuration":{"keepbits":4}},"bytes"]`),
-		mustBind(f, `"uint64"`, []int64{6}, `[{"name":"packbits","configuration":{"first_bit":1,"last_bit":62,"padding_encoding":"first_byte"}}]`),
-		mustBind(f, `"int32"`, []int64{12}, `[{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},"bytes",{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}]`),
-		mustBind(f, `"uint8"`, []int64{48}, `[{"name":"reshape","configuration":{"shape":[6,8]}},{"name":"sharding_indexed","configuration":{"chunk_shape":[2,4],"codecs":["bytes"],"index_codecs":["bytes","crc32c"]}},"gzip"]`),
+		mustBind(f, `"int16"`, []int64{4, 6},
+			`[{"name":"transpose","configuration":{"order":[1,0]}},"bytes","zstd","crc32c"]`),
+		mustBind(f, `"float32"`, []int64{12}, `[{"name":"numcodecs.quantize",`+
+			`"configuration":{"digits":2,"dtype":"<f4"}},"bytes","blosc"]`),
+		mustBind(f, `"float64"`, []int64{6},
+			`[{"name":"bitround","configuration":{"keepbits":4}},"bytes"]`),
+		mustBind(f, `"uint64"`, []int64{6}, `[{"name":"packbits","configuration":{"first_bit":1,`+
+			`"last_bit":62,"padding_encoding":"first_byte"}}]`),
+		mustBind(f, `"int32"`, []int64{12},
+			`[{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},`+
+				`"bytes",{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}]`),
+		mustBind(f, `"uint8"`, []int64{48}, `[{"name":"reshape","configuration":{"shape":[6,8]}},`+
+			`{"name":"sharding_indexed","configuration":{"chunk_shape":[2,4],"codecs":["bytes"],`+
+			`"index_codecs":["bytes","crc32c"]}},"gzip"]`),
 	}
 	for i := range chains {
 		f.Add(uint8(i), []byte("0123456789012345678901234567890123456789abcdefgh"))
@@ -367,13 +385,15 @@ func encodeDecode(t *testing.T, c *Chain, chunk []byte) []byte {
 	return back
 }
 
-// TestEncodeNoAllocation: once it runs steadily, encoding into memory that is large enough allocates nothing. It takes the best of
-// some runs, as the garbage collector may empty pools.
+// TestEncodeNoAllocation: once it runs steadily, encoding into memory that is large enough
+// allocates nothing. It takes the best of some runs, as the garbage collector may empty pools.
 func TestEncodeNoAllocation(t *testing.T) {
 	for _, codecs := range []string{
-		`["bytes"]`, `["bytes",{"name":"zstd","configuration":{"level":1}}]`, `["bytes",{"name":"numcodecs.zlib","configuration":{"level":6}}]`,
+		`["bytes"]`, `["bytes",{"name":"zstd","configuration":{"level":1}}]`,
+		`["bytes",{"name":"numcodecs.zlib","configuration":{"level":6}}]`,
 		`["bytes",{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"shuffle"}}]`,
-		`["bytes",{"name":"blosc","configuration":{"cname":"zstd","clevel":3,"shuffle":"bitshuffle"}},"crc32c"]`,
+		`["bytes",{"name":"blosc","configuration":{"cname":"zstd","clevel":3,` +
+			`"shuffle":"bitshuffle"}},"crc32c"]`,
 		`[{"name":"transpose","configuration":{"order":[1,0]}},"bytes","gzip"]`,
 	} {
 		c := mustBind(t, `"int16"`, []int64{100, 200}, codecs)
@@ -410,7 +430,8 @@ func TestEncodeConcurrently(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				if got, _, err := encodeObject(chain, a, whole, true); err != nil || !bytes.Equal(got, want) {
+				if got, _, err := encodeObject(chain, a, whole, true); err != nil ||
+					!bytes.Equal(got, want) {
 					t.Errorf("%s: %v, or not the same bytes", name, err)
 				}
 			})

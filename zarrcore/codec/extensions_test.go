@@ -23,10 +23,14 @@ func TestValueCasts(t *testing.T) {
 func checkCast(t *testing.T, c pyjson.Value, endian string) {
 	t.Helper()
 	name := fmt.Sprintf("%s to %s, %s", c.Get("config").Raw(), c.Get("to").Text(), endian)
-	codecs := fmt.Sprintf(`[{"name":"cast_value","configuration":%s},{"name":"bytes","configuration":{"endian":%q}}]`, c.Get("config").Raw(), endian)
-	bind := func(n int64) *Chain { return mustBind(t, string(c.Get("to").Raw()), []int64{n}, codecs) }
+	codecs := fmt.Sprintf(`[{"name":"cast_value","configuration":%s},`+
+		`{"name":"bytes","configuration":{"endian":%q}}]`, c.Get("config").Raw(), endian)
+	bind := func(n int64) *Chain {
+		return mustBind(t, string(c.Get("to").Raw()), []int64{n}, codecs)
+	}
 	toSize, fromSize := bind(1).ChunkBytes(), bind(1).chunk.encoded.size
-	encoded, want, refused := unbase64(t, c.Get("encoded")), unbase64(t, c.Get("decoded")), unbase64(t, c.Get("refused"))
+	encoded, want, refused := unbase64(t, c.Get("encoded")), unbase64(t, c.Get("decoded")),
+		unbase64(t, c.Get("refused"))
 	if endian == "big" {
 		swapBytes(encoded, int(fromSize))
 		swapBytes(want, int(toSize))
@@ -40,7 +44,8 @@ func checkCast(t *testing.T, c pyjson.Value, endian string) {
 	}
 	one := bind(1)
 	for ; len(refused) > 0; refused = refused[fromSize:] {
-		if err := one.Decode(got[:toSize], memory(refused[:fromSize]), 0); !errors.Is(err, compress.ErrCorrupt) {
+		err := one.Decode(got[:toSize], memory(refused[:fromSize]), 0)
+		if !errors.Is(err, compress.ErrCorrupt) {
 			t.Errorf("%s: %x: %v, want damage", name, refused[:fromSize], err)
 		}
 	}
@@ -67,10 +72,12 @@ func TestScalarMap(t *testing.T) {
 		{"uint8", "float16", `[["NaN",7],["Infinity",8],["-Infinity",9],[0,10]]`, 0x8000, 10},
 		{"uint8", "float16", `[["0x3c00",7]]`, 0x3c00, 7},
 		{"float32", "float32", `[[-9999,"NaN"]]`, 0xc61c3c00, 0x7fc00000},
-		{"float32", "float32", `[[-9999,"NaN"]]`, 0x7f800001, 0x7f800001}, // a signalling NaN stays one
+		// a signalling NaN stays one
+		{"float32", "float32", `[[-9999,"NaN"]]`, 0x7f800001, 0x7f800001},
 	}
 	for _, c := range cases {
-		codecs := fmt.Sprintf(`[{"name":"cast_value","configuration":{"data_type":%q,"scalar_map":{"decode":%s}}},%s]`, c.from, c.pairs, bytesLE)
+		codecs := fmt.Sprintf(`[{"name":"cast_value","configuration":{"data_type":%q,`+
+			`"scalar_map":{"decode":%s}}},%s]`, c.from, c.pairs, bytesLE)
 		chain := mustBind(t, fmt.Sprintf("%q", c.to), []int64{300}, codecs)
 		size := int(chain.chunk.encoded.size / 300)
 		object := make([]byte, 300*size)
@@ -117,9 +124,11 @@ func TestScaleOffset(t *testing.T) {
 		{"uint64", "18446744073709551615", "1", []byte{1, 0, 0, 0, 0, 0, 0, 0}, nil},
 	}
 	for _, c := range cases {
-		codecs := fmt.Sprintf(`[{"name":"scale_offset","configuration":{"offset":%s,"scale":%s}},%s]`, c.offset, c.scale, bytesLE)
+		codecs := fmt.Sprintf(`[{"name":"scale_offset","configuration":{"offset":%s,`+
+			`"scale":%s}},%s]`, c.offset, c.scale, bytesLE)
 		size := mustBind(t, fmt.Sprintf("%q", c.dataType), []int64{1}, codecs).ChunkBytes()
-		chain := mustBind(t, fmt.Sprintf("%q", c.dataType), []int64{int64(len(c.encoded)) / size}, codecs)
+		chain := mustBind(t, fmt.Sprintf("%q", c.dataType),
+			[]int64{int64(len(c.encoded)) / size}, codecs)
 		got := make([]byte, len(c.encoded))
 		err := chain.Decode(got, memory(c.encoded), 0)
 		switch {
@@ -140,7 +149,8 @@ func TestFillWithoutEncoding(t *testing.T) {
 	} {
 		codecs := `[` + filter + `,` + sharded(`[2]`, `["bytes"]`, `["bytes"]`, ``) + `]`
 		chain := mustBind(t, `"uint8"`, []int64{4}, codecs)
-		if err := chain.Decode(make([]byte, 4), memory(shard(none, none, none, none)), 0); !errors.Is(err, errors.ErrUnsupported) {
+		err := chain.Decode(make([]byte, 4), memory(shard(none, none, none, none)), 0)
+		if !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %v, want an unsupported operation", filter, err)
 		}
 	}

@@ -50,7 +50,8 @@ type scaleOffset struct {
 }
 
 func (f scaleOffset) compute(dst, src []byte) {
-	eachFloat(dst, src, f.pair, func(v float64) float64 { return f.round(f.round(v/f.scale) + f.offset) })
+	eachFloat(dst, src, f.pair,
+		func(v float64) float64 { return f.round(f.round(v/f.scale) + f.offset) })
 }
 
 // offsetScale is what scaleOffset undoes.

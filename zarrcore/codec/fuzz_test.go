@@ -23,36 +23,65 @@ var fuzzChains = []struct {
 	{`"int16"`, []int64{8, 6}, `["bytes"]`},
 	{`"int16"`, []int64{8, 6}, `["bytes","crc32c"]`},
 	{`"int16"`, []int64{64, 64}, `["bytes",{"name":"blosc"}]`},
-	{`"int16"`, []int64{8, 6}, `[{"name":"transpose","configuration":{"order":[1,0]}},"bytes","zstd","gzip"]`},
+	{`"int16"`, []int64{8, 6},
+		`[{"name":"transpose","configuration":{"order":[1,0]}},"bytes","zstd","gzip"]`},
 	{`"int16"`, []int64{8, 6}, `["bytes","numcodecs.lz4","numcodecs.base64"]`},
 	{`"int16"`, []int64{8, 6}, `["bytes","numcodecs.shuffle","numcodecs.zlib"]`},
 	{`"int16"`, []int64{8, 6}, `["bytes","numcodecs.bz2"]`},
 	{`"int16"`, []int64{8, 6}, `["bytes","numcodecs.lzma"]`},
 	{`"bool"`, []int64{8, 5}, `["numcodecs.packbits","bytes","numcodecs.fletcher32"]`},
-	{`"int16"`, []int64{8, 6}, `[{"name":"packbits","configuration":{"first_bit":1,"last_bit":9,"padding_encoding":"first_byte"}}]`},
-	{`"float64"`, []int64{8, 6}, `[{"name":"numcodecs.fixedscaleoffset","configuration":{"scale":3,"offset":1,"astype":"<i2"}},"bytes"]`},
-	{`"int32"`, []int64{8, 6}, `[{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f4"}},"bytes"]`},
-	{`"int16"`, []int64{8, 6}, `[` + sharded(`[4,3]`, `["bytes","gzip"]`, `["bytes","crc32c"]`, ``) + `]`},
-	{`"int16"`, []int64{8, 6}, `[` + sharded(`[4,3]`, `[`+sharded(`[2,3]`, `["bytes"]`, `["bytes"]`, `,"index_location":"start"`)+`]`, `["bytes"]`, ``) + `]`},
-	{`"int16"`, []int64{8, 6}, `[{"name":"numcodecs.delta"},` + sharded(`[4,3]`, `["bytes"]`, `[{"name":"bytes","configuration":{"endian":"big"}}]`, ``) + `,"crc32c"]`},
-	{`"int16"`, []int64{8, 6}, `[{"name":"reshape","configuration":{"shape":[[0,1]]}},` + sharded(`[12]`, `["bytes"]`, `["bytes"]`, ``) + `]`},
-	{`"int16"`, []int64{8, 1, 6}, `["zarrs.squeeze",` + sharded(`[4,3]`, `[{"name":"reshape","configuration":{"shape":[[0],1,3]}},`+sharded(`[2,1,3]`, `["bytes"]`, `["bytes"]`, ``)+`]`, `["bytes"]`, ``) + `]`},
-	{`"int16"`, []int64{8, 6}, `[{"name":"scale_offset","configuration":{"offset":100,"scale":-3}},"bytes"]`},
-	{`"uint64"`, []int64{8, 6}, `[{"name":"scale_offset","configuration":{"offset":100,"scale":3}},{"name":"bytes","configuration":{"endian":"big"}}]`},
-	{`"float16"`, []int64{8, 6}, `[{"name":"scale_offset","configuration":{"offset":0.1,"scale":3}},` + sharded(`[4,3]`, `["bytes"]`, `["bytes"]`, ``) + `]`},
-	{`"int8"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"float32","rounding":"nearest-away"}},"bytes"]`},
-	{`"uint16"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"float64","out_of_range":"clamp","scalar_map":{"decode":[["NaN",7],["Infinity",8]]}}},"bytes"]`},
-	{`"float16"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"float64","rounding":"towards-positive"}},{"name":"bytes","configuration":{"endian":"big"}}]`},
-	{`"float32"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"uint64","rounding":"towards-negative","scalar_map":{"decode":[[0,"NaN"]]}}},` + sharded(`[4,3]`, `["bytes"]`, `["bytes"]`, ``) + `]`},
-	{`"int8"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"uint64","out_of_range":"wrap"}},"bytes"]`},
-	{`"uint32"`, []int64{8, 6}, `[{"name":"endian","configuration":{"endian":"big"}},"numcodecs.gzip","numcodecs.crc32"]`},
-	{`"float32"`, []int64{8, 6}, `[{"name":"bitround","configuration":{"keepbits":9}},{"name":"numcodecs.bitround","configuration":{"keepbits":3}},"bytes","numcodecs.zstd","numcodecs.adler32"]`},
-	{`"float64"`, []int64{8, 6}, `[{"name":"numcodecs.quantize","configuration":{"digits":2,"dtype":"<f8","astype":"<f4"}},"bytes","numcodecs.blosc",{"name":"numcodecs.crc32c","configuration":{"location":"start"}}]`},
-	{`{"name":"fixed_length_utf32","configuration":{"length_bytes":16}}`, []int64{8, 6}, `[{"name":"numcodecs.categorize","configuration":{"labels":["a","grün"],"dtype":"<U4"}},"bytes","numcodecs.jenkins_lookup3"]`},
+	{`"int16"`, []int64{8, 6}, `[{"name":"packbits","configuration":{"first_bit":1,"last_bit":9,` +
+		`"padding_encoding":"first_byte"}}]`},
+	{`"float64"`, []int64{8, 6}, `[{"name":"numcodecs.fixedscaleoffset",` +
+		`"configuration":{"scale":3,"offset":1,"astype":"<i2"}},"bytes"]`},
+	{`"int32"`, []int64{8, 6},
+		`[{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f4"}},"bytes"]`},
+	{`"int16"`, []int64{8, 6},
+		`[` + sharded(`[4,3]`, `["bytes","gzip"]`, `["bytes","crc32c"]`, ``) + `]`},
+	{`"int16"`, []int64{8, 6}, `[` + sharded(`[4,3]`, `[`+sharded(`[2,3]`, `["bytes"]`, `["bytes"]`,
+		`,"index_location":"start"`)+`]`, `["bytes"]`, ``) + `]`},
+	{`"int16"`, []int64{8, 6}, `[{"name":"numcodecs.delta"},` + sharded(`[4,3]`, `["bytes"]`,
+		`[{"name":"bytes","configuration":{"endian":"big"}}]`, ``) + `,"crc32c"]`},
+	{`"int16"`, []int64{8, 6}, `[{"name":"reshape","configuration":{"shape":[[0,1]]}},` +
+		sharded(`[12]`, `["bytes"]`, `["bytes"]`, ``) + `]`},
+	{`"int16"`, []int64{8, 1, 6},
+		`["zarrs.squeeze",` + sharded(`[4,3]`, `[{"name":"reshape","configuration":{"shape":[[0],`+
+			`1,3]}},`+sharded(`[2,1,3]`, `["bytes"]`, `["bytes"]`, ``)+`]`, `["bytes"]`, ``) + `]`},
+	{`"int16"`, []int64{8, 6},
+		`[{"name":"scale_offset","configuration":{"offset":100,"scale":-3}},"bytes"]`},
+	{`"uint64"`, []int64{8, 6}, `[{"name":"scale_offset","configuration":{"offset":100,` +
+		`"scale":3}},{"name":"bytes","configuration":{"endian":"big"}}]`},
+	{`"float16"`, []int64{8, 6}, `[{"name":"scale_offset","configuration":{"offset":0.1,` +
+		`"scale":3}},` + sharded(`[4,3]`, `["bytes"]`, `["bytes"]`, ``) + `]`},
+	{`"int8"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"float32",` +
+		`"rounding":"nearest-away"}},"bytes"]`},
+	{`"uint16"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"float64",` +
+		`"out_of_range":"clamp","scalar_map":{"decode":[["NaN",7],["Infinity",8]]}}},"bytes"]`},
+	{`"float16"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"float64",` +
+		`"rounding":"towards-positive"}},{"name":"bytes","configuration":{"endian":"big"}}]`},
+	{`"float32"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"uint64",` +
+		`"rounding":"towards-negative","scalar_map":{"decode":[[0,"NaN"]]}}},` +
+		sharded(`[4,3]`, `["bytes"]`, `["bytes"]`, ``) + `]`},
+	{`"int8"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"uint64",` +
+		`"out_of_range":"wrap"}},"bytes"]`},
+	{`"uint32"`, []int64{8, 6},
+		`[{"name":"endian","configuration":{"endian":"big"}},"numcodecs.gzip","numcodecs.crc32"]`},
+	{`"float32"`, []int64{8, 6},
+		`[{"name":"bitround","configuration":{"keepbits":9}},{"name":"numcodecs.bitround",` +
+			`"configuration":{"keepbits":3}},"bytes","numcodecs.zstd","numcodecs.adler32"]`},
+	{`"float64"`, []int64{8, 6}, `[{"name":"numcodecs.quantize","configuration":{"digits":2,` +
+		`"dtype":"<f8","astype":"<f4"}},"bytes","numcodecs.blosc",{"name":"numcodecs.crc32c",` +
+		`"configuration":{"location":"start"}}]`},
+	{`{"name":"fixed_length_utf32","configuration":{"length_bytes":16}}`, []int64{8, 6},
+		`[{"name":"numcodecs.categorize","configuration":{"labels":["a","grün"],"dtype":"<U4"}},` +
+			`"bytes","numcodecs.jenkins_lookup3"]`},
 	{`"int4"`, []int64{8, 6}, `["packbits","numcodecs.lz4"]`},
-	{`"float6_e2m3fn"`, []int64{9, 5}, `[{"name":"packbits","configuration":{"padding_encoding":"last_byte"}}]`},
-	{`"uint8"`, []int64{300}, `["bytes",{"name":"numcodecs.lzma","configuration":{"format":3,"filters":[{"id":3,"dist":2},{"id":33,"preset":0}]}},"numcodecs.bz2"]`},
-	{`"uint8"`, []int64{300}, `["bytes",{"name":"numcodecs.lzma","configuration":{"format":2}},"numcodecs.base64"]`},
+	{`"float6_e2m3fn"`, []int64{9, 5},
+		`[{"name":"packbits","configuration":{"padding_encoding":"last_byte"}}]`},
+	{`"uint8"`, []int64{300}, `["bytes",{"name":"numcodecs.lzma","configuration":{"format":3,` +
+		`"filters":[{"id":3,"dist":2},{"id":33,"preset":0}]}},"numcodecs.bz2"]`},
+	{`"uint8"`, []int64{300},
+		`["bytes",{"name":"numcodecs.lzma","configuration":{"format":2}},"numcodecs.base64"]`},
 }
 
 // TestEveryCodecIsFuzzed holds that FuzzChain or FuzzVlen reach each codec that is decoded.
@@ -118,8 +147,10 @@ func FuzzChain(f *testing.F) {
 
 func checkFailure(t *testing.T, err error) {
 	t.Helper()
-	known := errors.Is(err, compress.ErrCorrupt) || errors.Is(err, compress.ErrTooLarge) || errors.Is(err, ErrEmpty)
-	if err != nil && !known && !errors.Is(err, errors.ErrUnsupported) { // such as a zlib stream with a dictionary
+	known := errors.Is(err, compress.ErrCorrupt) || errors.Is(err, compress.ErrTooLarge) ||
+		errors.Is(err, ErrEmpty)
+	// such as a zlib stream with a dictionary
+	if err != nil && !known && !errors.Is(err, errors.ErrUnsupported) {
 		t.Fatalf("%v: want damage, size or a variant not supported", err)
 	}
 }
@@ -127,7 +158,9 @@ func checkFailure(t *testing.T, err error) {
 // FuzzBind binds the chain of any document and decodes any bytes by it: nothing panics, and an
 // error is of one kind.
 func FuzzBind(f *testing.F) {
-	for _, file := range []string{"testdata/chains3.jsonl", "testdata/chains2.jsonl", "testdata/extensions.jsonl"} {
+	for _, file := range []string{
+		"testdata/chains3.jsonl", "testdata/chains2.jsonl", "testdata/extensions.jsonl",
+	} {
 		for _, c := range lines(f, file) {
 			f.Add(c.Get("metadata").Raw(), unbase64(f, c.Get("object")))
 		}
@@ -136,7 +169,8 @@ func FuzzBind(f *testing.F) {
 		f.Add([]byte(doc), wire(4, 1, "a", 2, "bc", 0, 0))
 	}
 	for _, c := range lines(f, "testdata/filters.jsonl") {
-		doc := `{"zarr_format":2,"shape":[60],"chunks":[60],"dtype":"|V1","fill_value":null,"order":"C","compressor":null,"filters":[` + string(c.Get("config").Raw()) + `]}`
+		doc := `{"zarr_format":2,"shape":[60],"chunks":[60],"dtype":"|V1","fill_value":null,` +
+			`"order":"C","compressor":null,"filters":[` + string(c.Get("config").Raw()) + `]}`
 		f.Add([]byte(doc), unbase64(f, c.Get("encoded")))
 	}
 	f.Fuzz(func(t *testing.T, doc, object []byte) {
@@ -206,8 +240,10 @@ func FuzzShardIndex(f *testing.F) {
 }
 
 var deltaTypes = []scalar{
-	{boolean, 1, false}, {signed, 1, false}, {unsigned, 1, false}, {signed, 2, false}, {signed, 2, true}, {unsigned, 4, true},
-	{signed, 8, false}, {unsigned, 8, true}, {floating, 2, false}, {floating, 4, true}, {floating, 4, false}, {floating, 8, true},
+	{boolean, 1, false}, {signed, 1, false}, {unsigned, 1, false}, {signed, 2, false},
+	{signed, 2, true}, {unsigned, 4, true},
+	{signed, 8, false}, {unsigned, 8, true}, {floating, 2, false}, {floating, 4, true},
+	{floating, 4, false}, {floating, 8, true},
 }
 
 // FuzzDelta compares running sums with one number at a time.
@@ -283,7 +319,8 @@ func TestHalf(t *testing.T) {
 		if got := floatToHalf(middle); got != h+h&1 {
 			t.Fatalf("%v: %#x, want the even of %#x and the next", middle, got, h)
 		}
-		if floatToHalf(math.Nextafter(middle, 0)) != h || floatToHalf(math.Nextafter(middle, 1e6)) != h+1 {
+		if floatToHalf(math.Nextafter(middle, 0)) != h ||
+			floatToHalf(math.Nextafter(middle, 1e6)) != h+1 {
 			t.Fatalf("near %v: not the nearest", middle)
 		}
 	}
@@ -316,7 +353,8 @@ func TestNoAllocation(t *testing.T) {
 	for _, c := range lines(t, "testdata/chains3.jsonl") {
 		name := c.Get("name").Text()
 		switch name {
-		case "bytes", "transpose", "crc32c", "gzip", "zstd", "blosc", "transpose, zstd, crc32c", "shards", "nested shards", "numcodecs.delta to i1":
+		case "bytes", "transpose", "crc32c", "gzip", "zstd", "blosc", "transpose, zstd, crc32c",
+			"shards", "nested shards", "numcodecs.delta to i1":
 		default:
 			continue
 		}

@@ -40,7 +40,8 @@ func filterArray(config pyjson.Value, size int) *meta.Array {
 	return &meta.Array{
 		Format: 2, Shape: []int64{int64(size)}, Chunks: meta.Chunks{Chunk: []int64{int64(size)}},
 		Type: dtype.Type{Kind: dtype.Raw, Size: 1}, Fill: []byte{0},
-		Codecs: []meta.Codec{{Name: "numcodecs." + config.Get("id").Text(), Config: config}, {Name: "bytes"}},
+		Codecs: []meta.Codec{{Name: "numcodecs." + config.Get("id").Text(), Config: config},
+			{Name: "bytes"}},
 	}
 }
 
@@ -66,7 +67,8 @@ func TestFilters(t *testing.T) {
 
 // TestChains decodes objects that tensorstore, zarr-python 3 and 2 stored (testdata/chains.py).
 func TestChains(t *testing.T) {
-	docs := slices.Concat(lines(t, "testdata/chains3.jsonl"), lines(t, "testdata/chains2.jsonl"), lines(t, "testdata/extensions.jsonl"))
+	docs := slices.Concat(lines(t, "testdata/chains3.jsonl"), lines(t, "testdata/chains2.jsonl"),
+		lines(t, "testdata/extensions.jsonl"))
 	for _, c := range docs {
 		name := c.Get("writer").Text() + ": " + c.Get("name").Text()
 		chain, a := bindDocument(t, name, c.Get("metadata"))
@@ -144,9 +146,11 @@ func checkParts(t *testing.T, name string, c *Chain, src Source) {
 				n = min(n, size-off)
 				lo, hi, partErr := decodePart(c, part, src, i, off, n)
 				switch {
-				case errors.Is(err, ErrEmpty) != errors.Is(partErr, ErrEmpty) || (err == nil) != (partErr == nil):
+				case errors.Is(err, ErrEmpty) != errors.Is(partErr, ErrEmpty) ||
+					(err == nil) != (partErr == nil):
 					t.Errorf("%s: chunk %d [%d,+%d): %v; whole: %v", name, i, off, n, partErr, err)
-				case err == nil && (lo > off || hi < off+n || !bytes.Equal(part[lo:hi], whole[lo:hi])):
+				case err == nil &&
+					(lo > off || hi < off+n || !bytes.Equal(part[lo:hi], whole[lo:hi])):
 					t.Errorf("%s: chunk %d [%d,+%d): wrong part [%d,%d)", name, i, off, n, lo, hi)
 				}
 			}
@@ -189,8 +193,10 @@ func TestPartialReads(t *testing.T) {
 			src := counting{unbase64(t, c.Get("object")), new(int), new(int)}
 			dst := make([]byte, chain.ChunkBytes())
 			lo, hi, err := decodePart(chain, dst, src, chain.PerObject()-1, want.off, want.n)
-			if err != nil || lo != want.lo || hi != want.hi || *src.bytes != want.bytes && *src.bytes != len(src.memory) || *src.reads != want.reads {
-				t.Errorf("%s: [%d,%d) by %d reads of %d bytes, %v; want %+v", want.name, lo, hi, *src.reads, *src.bytes, err, want)
+			if err != nil || lo != want.lo || hi != want.hi || *src.bytes != want.bytes &&
+				*src.bytes != len(src.memory) || *src.reads != want.reads {
+				t.Errorf("%s: [%d,%d) by %d reads of %d bytes, %v; want %+v",
+					want.name, lo, hi, *src.reads, *src.bytes, err, want)
 			}
 			if !chain.Partial() {
 				t.Errorf("%s: not partial", want.name)

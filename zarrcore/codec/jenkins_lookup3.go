@@ -18,5 +18,6 @@ func bindJenkins(in state, cfg config) (step, state, error) {
 	if prefix.Exists() && prefix.Kind() != pyjson.String {
 		return step{}, in, cfg.expected("prefix", "a string")
 	}
-	return checksumStep(compress.JenkinsLookup3{InitVal: uint32(initial), Prefix: []byte(prefix.Text())}, in)
+	return checksumStep(
+		compress.JenkinsLookup3{InitVal: uint32(initial), Prefix: []byte(prefix.Text())}, in)
 }

@@ -53,13 +53,15 @@ func (f *jsonForm) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 	}
 	items := doc.Len() - f.tail
 	if doc.Kind() != pyjson.Array || items < 0 {
-		return nil, false, fmt.Errorf("%w: expected a list that ends in a type and a shape, found %.40q", compress.ErrCorrupt, b)
+		return nil, false, fmt.Errorf("%w: expected a list that ends in a type and a shape, "+
+			"found %.40q", compress.ErrCorrupt, b)
 	}
 	shape, err := f.shapeOf(doc, n)
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", compress.ErrCorrupt, err)
 	}
-	e := &vlen.Elements{Kind: vlen.JSON, Data: make([]byte, 0, len(doc.Raw())), Spans: make([]vlen.Span, 0, n)}
+	e := &vlen.Elements{Kind: vlen.JSON, Data: make([]byte, 0, len(doc.Raw())),
+		Spans: make([]vlen.Span, 0, n)}
 	if err := appendNested(e, doc, items, shape); err != nil {
 		return nil, false, fmt.Errorf("%w: %w", compress.ErrCorrupt, err)
 	}

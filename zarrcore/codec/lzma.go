@@ -88,9 +88,11 @@ func lzmaFilters(cfg config) ([]compress.LZMAFilter, error) {
 
 func lzmaFilter(cfg config) (compress.LZMAFilter, error) {
 	id, ok := cfg.get("id").Int64()
-	if !ok || id != compress.FilterDelta && id != compress.FilterLZMA1 && id != compress.FilterLZMA2 {
-		return compress.LZMAFilter{}, cfg.expected("id", fmt.Sprintf("a filter of data: %d (delta), %d (LZMA1) or %d (LZMA2)",
-			compress.FilterDelta, compress.FilterLZMA1, compress.FilterLZMA2))
+	if !ok ||
+		id != compress.FilterDelta && id != compress.FilterLZMA1 && id != compress.FilterLZMA2 {
+		return compress.LZMAFilter{},
+			cfg.expected("id", fmt.Sprintf("a filter of data: %d (delta), %d (LZMA1) or %d (LZMA2)",
+				compress.FilterDelta, compress.FilterLZMA1, compress.FilterLZMA2))
 	}
 	dist, err := cfg.integer("dist", 1, 1, 256)
 	if err != nil {

@@ -84,7 +84,8 @@ func TestMeasureShard(t *testing.T) {
 					t.Errorf("%s: measured %d chunks, %v", about, n, err)
 				}
 				err := c.Check(memory(data))
-				if (rows == 2) != (err == nil) || err != nil && !errors.Is(err, compress.ErrCorrupt) {
+				if (rows == 2) != (err == nil) ||
+					err != nil && !errors.Is(err, compress.ErrCorrupt) {
 					t.Errorf("%s: %v", about, err)
 				}
 			}

@@ -11,7 +11,8 @@ import (
 
 // classes are the kinds of types that filters compute on.
 var classes = map[dtype.Kind]class{
-	dtype.Bool: boolean, dtype.Int: signed, dtype.Uint: unsigned, dtype.Float: floating, dtype.Complex: complexed,
+	dtype.Bool: boolean, dtype.Int: signed, dtype.Uint: unsigned, dtype.Float: floating,
+	dtype.Complex: complexed,
 }
 
 // scalarOf says how to compute on a type.
@@ -70,7 +71,8 @@ func bindPair(in state, cfg config, dtypeKey, astypeKey string) (pair, state, er
 	case in.size == unknown:
 		return pair{}, in, fmt.Errorf("stands behind a compressor")
 	case in.size%given.Size != 0:
-		return pair{}, in, fmt.Errorf("configuration %q: expected a type whose size divides %d bytes, found %s", dtypeKey, in.size, given.NumPy())
+		return pair{}, in, fmt.Errorf("configuration %q: expected a type whose size divides %d "+
+			"bytes, found %s", dtypeKey, in.size, given.NumPy())
 	case (to.class == complexed) != (from.class == complexed):
 		return pair{}, in, fmt.Errorf("cannot turn %s into %s", made.NumPy(), given.NumPy())
 	}

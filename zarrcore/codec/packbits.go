@@ -34,7 +34,8 @@ func bindPackBits(in state, cfg config) (step, state, error) {
 	if err != nil {
 		return step{}, in, err
 	}
-	padding, err := cfg.oneOf("padding_encoding", "none", "none", "first_byte", "start_byte", "last_byte", "end_byte")
+	padding, err := cfg.oneOf("padding_encoding", "none", "none", "first_byte", "start_byte",
+		"last_byte", "end_byte")
 	if err != nil {
 		return step{}, in, err
 	}
@@ -47,7 +48,8 @@ func bindPackBits(in state, cfg config) (step, state, error) {
 		return step{}, in, err
 	}
 	if last < first {
-		return step{}, in, fmt.Errorf("configuration: expected first_bit up to last_bit, found %d and %d", first, last)
+		return step{}, in, fmt.Errorf(
+			"configuration: expected first_bit up to last_bit, found %d and %d", first, last)
 	}
 	p.first, p.width = first, last-first+1
 	p.packed = (p.numbers*int64(p.width) + 7) / 8
@@ -139,7 +141,8 @@ func (p *bitPacking) decode(dst, src []byte) (int, error) {
 			found = src[len(src)-1]
 		}
 		if found != p.pad {
-			return 0, fmt.Errorf("%w: expected %d padding bits, found %d", compress.ErrCorrupt, p.pad, found)
+			return 0, fmt.Errorf("%w: expected %d padding bits, found %d",
+				compress.ErrCorrupt, p.pad, found)
 		}
 	}
 	p.unpack(dst[:p.numbers*int64(p.size)], src[p.head:p.head+p.packed])

@@ -18,7 +18,8 @@ func bindBooleans(in state, _ config) (step, state, error) {
 		return step{}, in, errors.New("needs elements of one byte")
 	}
 	u1 := dtype.Type{Kind: dtype.Uint, Size: 1}
-	return step{move: booleans(in.size), enc: booleans(in.size)}, in.retyped(u1, 1+(in.size+7)/8), nil
+	return step{move: booleans(in.size), enc: booleans(in.size)},
+		in.retyped(u1, 1+(in.size+7)/8), nil
 }
 
 // booleans is the step for that many booleans.
@@ -29,7 +30,8 @@ func (n booleans) decode(dst, src []byte) (int, error) {
 		return 0, fmt.Errorf("%w: expected %d bytes, found %d", compress.ErrCorrupt, want, len(src))
 	}
 	if pad := -int64(n) & 7; int64(src[0]) != pad {
-		return 0, fmt.Errorf("%w: expected %d padding bits, found %d", compress.ErrCorrupt, pad, src[0])
+		return 0, fmt.Errorf("%w: expected %d padding bits, found %d",
+			compress.ErrCorrupt, pad, src[0])
 	}
 	dst = dst[:n]
 	for i, b := range src[1:] {

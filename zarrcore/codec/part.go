@@ -33,10 +33,13 @@ const window = 4 << 10
 // into the memory that buffer returns for them. Capacity of the buffer beyond its length may be
 // overwritten. buffer is called only for a chunk that is stored, and at most once; its error is
 // returned.
-func (c *Chain) DecodePart(src Source, inner int64, off, n int64, buffer func(lo, hi int64) ([]byte, error)) error {
+func (c *Chain) DecodePart(
+	src Source, inner int64, off, n int64, buffer func(lo, hi int64) ([]byte, error),
+) error {
 	size := c.chunk.size
 	if off < 0 || n < 0 || off > size || n > size-off {
-		return fmt.Errorf("codec: expected a part of %d bytes, found %d bytes at offset %d", size, n, off)
+		return fmt.Errorf("codec: expected a part of %d bytes, found %d bytes at offset %d",
+			size, n, off)
 	}
 	if err := c.checkInner(inner); err != nil {
 		return err
@@ -68,7 +71,9 @@ func (c *Chain) DecodePart(src Source, inner int64, off, n int64, buffer func(lo
 // decodeBlocks decodes the stretches of blosc blocks that hold bytes [off, off+n), in two or three
 // reads: the head, the rest of the block offsets if there are many, and each stretch of blocks that
 // the head does not hold.
-func (c *Chain) decodeBlocks(s span, off, n int64, buffer func(lo, hi int64) ([]byte, error)) error {
+func (c *Chain) decodeBlocks(
+	s span, off, n int64, buffer func(lo, hi int64) ([]byte, error),
+) error {
 	size := c.chunk.size
 	if err := c.chunk.checkEncoded(s.n); err != nil {
 		return err
@@ -84,11 +89,13 @@ func (c *Chain) decodeBlocks(s span, off, n int64, buffer func(lo, hi int64) ([]
 		return err
 	}
 	if h.Size != size {
-		return fmt.Errorf("%w: expected a blosc buffer of %d decoded bytes, found %d", compress.ErrCorrupt, size, h.Size)
+		return fmt.Errorf("%w: expected a blosc buffer of %d decoded bytes, found %d",
+			compress.ErrCorrupt, size, h.Size)
 	}
 	if h.IndexLen() > int64(len(head)) {
 		if h.IndexLen() > s.n {
-			return fmt.Errorf("%w: expected %d bytes of block offsets, found %d", compress.ErrCorrupt, h.IndexLen(), s.n)
+			return fmt.Errorf("%w: expected %d bytes of block offsets, found %d",
+				compress.ErrCorrupt, h.IndexLen(), s.n)
 		}
 		mem.release()
 		mem = getBuffer(h.IndexLen())
@@ -101,7 +108,8 @@ func (c *Chain) decodeBlocks(s span, off, n int64, buffer func(lo, hi int64) ([]
 	if err != nil {
 		return err
 	}
-	r := blockReader{x: x, s: s, head: head, lo: off / window * window, hi: min((off+n+window-1)/window*window, size)}
+	r := blockReader{x: x, s: s, head: head, lo: off / window * window,
+		hi: min((off+n+window-1)/window*window, size)}
 	dst, err := buffer(r.lo, r.hi)
 	if err != nil {
 		return err
@@ -157,7 +165,8 @@ func (r *blockReader) decodeStretch(dst []byte, first, next int, off, n int64) e
 		start := int64(i) * r.x.BlockSize()
 		lo, hi := max(r.lo, start), min(r.hi, start+r.x.BlockLen(i))
 		o, m := r.x.Range(i)
-		if err := r.x.DecodeRange(dst[lo-r.lo:hi-r.lo:hi-r.lo], encoded[o-base:o-base+m], i, lo-start); err != nil {
+		err := r.x.DecodeRange(dst[lo-r.lo:hi-r.lo:hi-r.lo], encoded[o-base:o-base+m], i, lo-start)
+		if err != nil {
 			return fmt.Errorf("codec %q: block %d: %w", bloscName, i, err)
 		}
 	}

@@ -15,79 +15,123 @@ import (
 
 // writtenTypes are the types that peers read back, in NumPy's spelling and v3's.
 var writtenTypes = []struct{ v2, v3 string }{
-	{"|b1", "bool"}, {"|i1", "int8"}, {"|u1", "uint8"}, {"i2", "int16"}, {"u2", "uint16"}, {"i4", "int32"}, {"u4", "uint32"},
-	{"i8", "int64"}, {"u8", "uint64"}, {"f2", "float16"}, {"f4", "float32"}, {"f8", "float64"}, {"c8", "complex64"}, {"c16", "complex128"},
+	{"|b1", "bool"}, {"|i1", "int8"}, {"|u1", "uint8"}, {"i2", "int16"}, {"u2", "uint16"},
+	{"i4", "int32"}, {"u4", "uint32"},
+	{"i8", "int64"}, {"u8", "uint64"}, {"f2", "float16"}, {"f4", "float32"}, {"f8", "float64"},
+	{"c8", "complex64"}, {"c16", "complex128"},
 }
 
 // writtenChains3 are chains behind the bytes codec, and whole ones, in which BYTES and SIZE stand
 // for those of the type.
 var writtenChains3 = []string{
-	``, `{"name":"crc32c"}`, `{"name":"gzip","configuration":{"level":1}}`, `{"name":"gzip","configuration":{"level":9}}`,
-	`{"name":"zstd","configuration":{"level":1,"checksum":false}}`, `{"name":"zstd","configuration":{"level":5,"checksum":true}}`,
+	``, `{"name":"crc32c"}`, `{"name":"gzip","configuration":{"level":1}}`,
+	`{"name":"gzip","configuration":{"level":9}}`,
+	`{"name":"zstd","configuration":{"level":1,"checksum":false}}`,
+	`{"name":"zstd","configuration":{"level":5,"checksum":true}}`,
 	`{"name":"zstd","configuration":{"level":19,"checksum":false}}`,
-	`{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"shuffle","typesize":SIZE,"blocksize":0}}`,
-	`{"name":"blosc","configuration":{"cname":"lz4hc","clevel":9,"shuffle":"bitshuffle","typesize":SIZE,"blocksize":0}}`,
-	`{"name":"blosc","configuration":{"cname":"zstd","clevel":3,"shuffle":"bitshuffle","typesize":SIZE,"blocksize":0}}`,
-	`{"name":"blosc","configuration":{"cname":"zlib","clevel":6,"shuffle":"noshuffle","typesize":SIZE,"blocksize":0}}`,
-	`{"name":"blosc","configuration":{"cname":"blosclz","clevel":5,"shuffle":"shuffle","typesize":SIZE,"blocksize":512}}`,
-	`{"name":"blosc","configuration":{"cname":"blosclz","clevel":9,"shuffle":"bitshuffle","typesize":SIZE,"blocksize":0}}`,
-	`[{"name":"transpose","configuration":{"order":[1,0]}},BYTES,{"name":"zstd","configuration":{"level":3,"checksum":false}},{"name":"crc32c"}]`,
-	`[{"name":"sharding_indexed","configuration":{"chunk_shape":[10,8],"codecs":[BYTES,{"name":"zstd","configuration":{"level":1,"checksum":false}}],` +
-		`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"end"}}]`,
-	`[{"name":"sharding_indexed","configuration":{"chunk_shape":[10,8],"codecs":[{"name":"transpose","configuration":{"order":[1,0]}},BYTES],` +
-		`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"start"}}]`,
+	`{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"shuffle",` +
+		`"typesize":SIZE,"blocksize":0}}`,
+	`{"name":"blosc","configuration":{"cname":"lz4hc","clevel":9,"shuffle":"bitshuffle",` +
+		`"typesize":SIZE,"blocksize":0}}`,
+	`{"name":"blosc","configuration":{"cname":"zstd","clevel":3,"shuffle":"bitshuffle",` +
+		`"typesize":SIZE,"blocksize":0}}`,
+	`{"name":"blosc","configuration":{"cname":"zlib","clevel":6,"shuffle":"noshuffle",` +
+		`"typesize":SIZE,"blocksize":0}}`,
+	`{"name":"blosc","configuration":{"cname":"blosclz","clevel":5,"shuffle":"shuffle",` +
+		`"typesize":SIZE,"blocksize":512}}`,
+	`{"name":"blosc","configuration":{"cname":"blosclz","clevel":9,"shuffle":"bitshuffle",` +
+		`"typesize":SIZE,"blocksize":0}}`,
+	`[{"name":"transpose","configuration":{"order":[1,0]}},` +
+		`BYTES,{"name":"zstd","configuration":{"level":3,"checksum":false}},{"name":"crc32c"}]`,
+	`[{"name":"sharding_indexed","configuration":{"chunk_shape":[10,8],` +
+		`"codecs":[BYTES,{"name":"zstd","configuration":{"level":1,"checksum":false}}],` +
+		`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],` +
+		`"index_location":"end"}}]`,
+	`[{"name":"sharding_indexed","configuration":{"chunk_shape":[10,8],` +
+		`"codecs":[{"name":"transpose","configuration":{"order":[1,0]}},BYTES],` +
+		`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],` +
+		`"index_location":"start"}}]`,
 }
 
 // writtenNumcodecs3 are chains of the codecs that zarr-python 3 takes from numcodecs. Those with an
 // array before BYTES are for numbers in little-endian order alone, as zarr-python stores others
 // wrongly.
 var writtenNumcodecs3 = []string{
-	`{"name":"numcodecs.zlib","configuration":{"level":1}}`, `{"name":"numcodecs.gzip","configuration":{"level":6}}`,
-	`{"name":"numcodecs.zstd","configuration":{"level":3}}`, `{"name":"numcodecs.lz4","configuration":{"acceleration":1}}`,
-	`{"name":"numcodecs.bz2","configuration":{"level":9}}`, `{"name":"numcodecs.lzma","configuration":{"format":1,"check":-1,"preset":null,"filters":null}}`,
-	`{"name":"numcodecs.blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}}`,
-	`{"name":"numcodecs.shuffle","configuration":{"elementsize":SIZE}},{"name":"numcodecs.zlib","configuration":{"level":1}}`,
-	`{"name":"numcodecs.crc32","configuration":{}},{"name":"numcodecs.adler32","configuration":{}},{"name":"numcodecs.crc32c","configuration":{}}`,
-	`{"name":"numcodecs.crc32","configuration":{"location":"end"}},{"name":"numcodecs.crc32c","configuration":{"location":"start"}}`,
-	`{"name":"numcodecs.fletcher32","configuration":{}},{"name":"numcodecs.jenkins_lookup3","configuration":{"initval":3,"prefix":null}}`,
-	`{"name":"numcodecs.bz2","configuration":{"level":1}},{"name":"numcodecs.zlib","configuration":{"level":1}}`,
+	`{"name":"numcodecs.zlib","configuration":{"level":1}}`,
+	`{"name":"numcodecs.gzip","configuration":{"level":6}}`,
+	`{"name":"numcodecs.zstd","configuration":{"level":3}}`,
+	`{"name":"numcodecs.lz4","configuration":{"acceleration":1}}`,
+	`{"name":"numcodecs.bz2","configuration":{"level":9}}`, `{"name":"numcodecs.lzma",` +
+		`"configuration":{"format":1,"check":-1,"preset":null,"filters":null}}`,
+	`{"name":"numcodecs.blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":1,` +
+		`"blocksize":0}}`,
+	`{"name":"numcodecs.shuffle","configuration":{"elementsize":SIZE}},` +
+		`{"name":"numcodecs.zlib","configuration":{"level":1}}`,
+	`{"name":"numcodecs.crc32","configuration":{}},{"name":"numcodecs.adler32",` +
+		`"configuration":{}},{"name":"numcodecs.crc32c","configuration":{}}`,
+	`{"name":"numcodecs.crc32","configuration":{"location":"end"}},` +
+		`{"name":"numcodecs.crc32c","configuration":{"location":"start"}}`,
+	`{"name":"numcodecs.fletcher32","configuration":{}},` +
+		`{"name":"numcodecs.jenkins_lookup3","configuration":{"initval":3,"prefix":null}}`,
+	`{"name":"numcodecs.bz2","configuration":{"level":1}},` +
+		`{"name":"numcodecs.zlib","configuration":{"level":1}}`,
 	`[{"name":"numcodecs.delta","configuration":{"dtype":"DTYPE"}},BYTES]`,
-	`[{"name":"numcodecs.bitround","configuration":{"keepbits":5}},BYTES,{"name":"numcodecs.zlib","configuration":{"level":1}}]`,
+	`[{"name":"numcodecs.bitround","configuration":{"keepbits":5}},` +
+		`BYTES,{"name":"numcodecs.zlib","configuration":{"level":1}}]`,
 	`[{"name":"numcodecs.quantize","configuration":{"digits":1,"dtype":"DTYPE"}},BYTES]`,
-	`[{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":1,"scale":4,"dtype":"DTYPE","astype":"<i4"}},BYTES]`,
-	`[{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f8","decode_dtype":"DTYPE"}},BYTES]`,
+	`[{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":1,"scale":4,"dtype":"DTYPE",` +
+		`"astype":"<i4"}},BYTES]`,
+	`[{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f8",` +
+		`"decode_dtype":"DTYPE"}},BYTES]`,
 }
 
 // writtenZarrs are chains that zarrs alone knows.
 var writtenZarrs = []string{
-	`[{"name":"packbits"},{"name":"crc32c"}]`, // zarrs does not count the padding where all bits are stored
+	// zarrs does not count the padding where all bits are stored
+	`[{"name":"packbits"},{"name":"crc32c"}]`,
 	`[{"name":"packbits","configuration":{"padding_encoding":"first_byte"}},{"name":"crc32c"}]`,
 	`[{"name":"packbits","configuration":{"padding_encoding":"last_byte"}}]`,
 	`[{"name":"reshape","configuration":{"shape":[-1]}},BYTES]`,
-	`[{"name":"reshape","configuration":{"shape":[[0,1]]}},BYTES,{"name":"zstd","configuration":{"level":1,"checksum":false}}]`,
-	`[{"name":"reshape","configuration":{"shape":[4,5,24]}},{"name":"transpose","configuration":{"order":[2,0,1]}},BYTES]`,
-	`[{"name":"reshape","configuration":{"shape":[10,48]}},{"name":"sharding_indexed","configuration":{"chunk_shape":[5,6],"codecs":[{"name":"packbits"}],` +
-		`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"end"}}]`,
-	`["zarrs.squeeze",BYTES]`, `{"name":"blosc","configuration":{"cname":"snappy","clevel":5,"shuffle":"shuffle","typesize":SIZE,"blocksize":0}}`,
+	`[{"name":"reshape","configuration":{"shape":[[0,1]]}},` +
+		`BYTES,{"name":"zstd","configuration":{"level":1,"checksum":false}}]`,
+	`[{"name":"reshape","configuration":{"shape":[4,5,24]}},` +
+		`{"name":"transpose","configuration":{"order":[2,0,1]}},BYTES]`,
+	`[{"name":"reshape","configuration":{"shape":[10,48]}},{"name":"sharding_indexed",` +
+		`"configuration":{"chunk_shape":[5,6],"codecs":[{"name":"packbits"}],` +
+		`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],` +
+		`"index_location":"end"}}]`,
+	`["zarrs.squeeze",BYTES]`, `{"name":"blosc","configuration":{"cname":"snappy","clevel":5,` +
+		`"shuffle":"shuffle","typesize":SIZE,"blocksize":0}}`,
 }
 
 // writtenChains2 are filters and a compressor, with DTYPE in them for the type.
 var writtenChains2 = []struct{ filters, compressor string }{
-	{`null`, `null`}, {`null`, `{"id":"zlib","level":1}`}, {`null`, `{"id":"zlib","level":6}`}, {`null`, `{"id":"zlib","level":9}`},
-	{`null`, `{"id":"gzip","level":5}`}, {`null`, `{"id":"zstd","level":1}`}, {`null`, `{"id":"zstd","level":9,"checksum":true}`},
-	{`null`, `{"id":"lz4","acceleration":1}`}, {`null`, `{"id":"bz2","level":9}`}, {`null`, `{"id":"bz2","level":1}`},
-	{`null`, `{"id":"lzma","format":1,"check":-1,"preset":null,"filters":null}`}, {`null`, `{"id":"lzma","format":1,"check":10,"preset":9,"filters":null}`},
+	{`null`, `null`}, {`null`, `{"id":"zlib","level":1}`}, {`null`, `{"id":"zlib","level":6}`},
+	{`null`, `{"id":"zlib","level":9}`},
+	{`null`, `{"id":"gzip","level":5}`}, {`null`, `{"id":"zstd","level":1}`},
+	{`null`, `{"id":"zstd","level":9,"checksum":true}`},
+	{`null`, `{"id":"lz4","acceleration":1}`}, {`null`, `{"id":"bz2","level":9}`},
+	{`null`, `{"id":"bz2","level":1}`},
+	{`null`, `{"id":"lzma","format":1,"check":-1,"preset":null,"filters":null}`},
+	{`null`, `{"id":"lzma","format":1,"check":10,"preset":9,"filters":null}`},
 	{`null`, `{"id":"lzma","format":2,"check":-1,"preset":1,"filters":null}`},
-	{`null`, `{"id":"lzma","format":3,"check":-1,"preset":null,"filters":[{"id":3,"dist":4},{"id":33,"preset":1}]}`},
-	{`null`, `{"id":"lzma","format":3,"check":-1,"preset":null,"filters":[{"id":4611686018427387905,"dict_size":4096,"lc":0,"lp":2,"pb":1}]}`},
-	{`null`, `{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}`}, {`null`, `{"id":"blosc","cname":"zstd","clevel":9,"shuffle":2,"blocksize":0}`},
-	{`null`, `{"id":"blosc","cname":"blosclz","clevel":1,"shuffle":-1,"blocksize":0}`}, {`null`, `{"id":"blosc","cname":"lz4","clevel":0,"shuffle":1,"blocksize":0}`},
-	{`[{"id":"delta","dtype":"DTYPE"}]`, `{"id":"zlib","level":3}`}, {`[{"id":"shuffle","elementsize":4}]`, `{"id":"zstd","level":3}`},
-	{`[{"id":"crc32"},{"id":"adler32"}]`, `{"id":"crc32c"}`}, {`[{"id":"fletcher32"}]`, `{"id":"jenkins_lookup3","initval":3,"prefix":null}`},
+	{`null`, `{"id":"lzma","format":3,"check":-1,"preset":null,"filters":[{"id":3,"dist":4},` +
+		`{"id":33,"preset":1}]}`},
+	{`null`, `{"id":"lzma","format":3,"check":-1,"preset":null,` +
+		`"filters":[{"id":4611686018427387905,"dict_size":4096,"lc":0,"lp":2,"pb":1}]}`},
+	{`null`, `{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}`},
+	{`null`, `{"id":"blosc","cname":"zstd","clevel":9,"shuffle":2,"blocksize":0}`},
+	{`null`, `{"id":"blosc","cname":"blosclz","clevel":1,"shuffle":-1,"blocksize":0}`},
+	{`null`, `{"id":"blosc","cname":"lz4","clevel":0,"shuffle":1,"blocksize":0}`},
+	{`[{"id":"delta","dtype":"DTYPE"}]`, `{"id":"zlib","level":3}`},
+	{`[{"id":"shuffle","elementsize":4}]`, `{"id":"zstd","level":3}`},
+	{`[{"id":"crc32"},{"id":"adler32"}]`, `{"id":"crc32c"}`},
+	{`[{"id":"fletcher32"}]`, `{"id":"jenkins_lookup3","initval":3,"prefix":null}`},
 	{`[{"id":"base64"}]`, `null`}, {`[{"id":"bitround","keepbits":5}]`, `{"id":"zlib","level":1}`},
 	{`[{"id":"quantize","digits":1,"dtype":"DTYPE"}]`, `{"id":"zlib","level":1}`},
 	{`[{"id":"fixedscaleoffset","offset":1,"scale":4,"dtype":"DTYPE","astype":"<i4"}]`, `null`},
-	{`[{"id":"astype","encode_dtype":"<f8","decode_dtype":"DTYPE"}]`, `null`}, {`[{"id":"packbits"}]`, `null`},
+	{`[{"id":"astype","encode_dtype":"<f8","decode_dtype":"DTYPE"}]`, `null`},
+	{`[{"id":"packbits"}]`, `null`},
 }
 
 var writtenShape = []int64{20, 24}
@@ -137,7 +181,8 @@ func pythonOf(t *testing.T, variable, venv string) string {
 
 func checkPeer(t *testing.T, python, reader, dir string, atLeast int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "read_encoded.py"), reader, dir)
+	cmd := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "read_encoded.py"),
+		reader, dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -186,15 +231,20 @@ func writeArrays3(t *testing.T, dir string, chains []string) int {
 				if chain == "" || chain[0] == '{' {
 					chain = strings.TrimSuffix("[BYTES,"+chain, ",") + "]"
 				}
-				chain = strings.NewReplacer("BYTES", bytesCodec, "SIZE", fmt.Sprint(size), "DTYPE", spelled).Replace(chain)
-				doc := fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":[20,24],"data_type":%q,"chunk_grid":{"name":"regular",`+
-					`"configuration":{"chunk_shape":[20,24]}},"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},`+
+				chain = strings.NewReplacer(
+					"BYTES", bytesCodec, "SIZE", fmt.Sprint(size), "DTYPE", spelled).Replace(chain)
+				doc := fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":[20,24],`+
+					`"data_type":%q,"chunk_grid":{"name":"regular",`+
+					`"configuration":{"chunk_shape":[20,24]}},`+
+					`"chunk_key_encoding":{"name":"default",`+
+					`"configuration":{"separator":"/"}},`+
 					`"fill_value":%s,"codecs":%s,"attributes":{}}`, typ.v3, zeroOf(typ.v3), chain)
 				a, _, err := meta.ParseV3([]byte(doc))
 				if err != nil {
 					t.Fatalf("%s: %v", doc, err)
 				}
-				if writeArray(t, filepath.Join(dir, fmt.Sprintf("%s-%s-%d", typ.v3, endian, i)), "zarr.json", doc, "c/0/0", a) {
+				if writeArray(t, filepath.Join(dir, fmt.Sprintf("%s-%s-%d", typ.v3, endian, i)),
+					"zarr.json", doc, "c/0/0", a) {
 					n++
 				}
 			}
@@ -219,13 +269,16 @@ func writeArrays2(t *testing.T, dir string) int {
 					continue
 				}
 				layout := []string{"C", "F"}[i%2]
-				doc := fmt.Sprintf(`{"zarr_format":2,"shape":[20,24],"chunks":[20,24],"dtype":%q,"fill_value":%s,"order":%q,"filters":%s,"compressor":%s}`,
-					spelled, zeroOf(typ.v3), layout, strings.ReplaceAll(chain.filters, "DTYPE", spelled), chain.compressor)
+				doc := fmt.Sprintf(`{"zarr_format":2,"shape":[20,24],"chunks":[20,24],`+
+					`"dtype":%q,"fill_value":%s,"order":%q,"filters":%s,"compressor":%s}`,
+					spelled, zeroOf(typ.v3), layout,
+					strings.ReplaceAll(chain.filters, "DTYPE", spelled), chain.compressor)
 				a, err := meta.ParseV2Array([]byte(doc), nil)
 				if err != nil {
 					t.Fatalf("%s: %v", doc, err)
 				}
-				if writeArray(t, filepath.Join(dir, fmt.Sprintf("%s-%d", spelled[1:]+map[string]string{"<": "l", ">": "b"}[order], i)), ".zarray", doc, "0.0", a) {
+				if writeArray(t, filepath.Join(dir, fmt.Sprintf("%s-%d", spelled[1:]+
+					map[string]string{"<": "l", ">": "b"}[order], i)), ".zarray", doc, "0.0", a) {
 					n++
 				}
 			}
@@ -267,7 +320,8 @@ func applies(filters, spelled string) bool {
 	case strings.Contains(filters, "packbits"):
 		return kind == 'b'
 	case strings.Contains(filters, "bitround"):
-		return strings.ContainsRune("fiu", rune(kind)) && spelled[0] != '>' // numcodecs encodes only floats, but reads all
+		// numcodecs encodes only floats, but reads all
+		return strings.ContainsRune("fiu", rune(kind)) && spelled[0] != '>'
 	case strings.Contains(filters, "quantize"):
 		return kind == 'f'
 	case strings.Contains(filters, "fixedscaleoffset"):
@@ -312,7 +366,11 @@ func writeArray(t *testing.T, path, document, doc, key string, a *meta.Array) bo
 	if plain, err = decodeObject(chain, a, memory(object)); err != nil {
 		t.Fatalf("%s: %v", doc, err)
 	}
-	for name, data := range map[string][]byte{path + ".bin": plain, filepath.Join(path+".zarr", document): []byte(doc), filepath.Join(path+".zarr", key): object} {
+	for name, data := range map[string][]byte{
+		path + ".bin":                         plain,
+		filepath.Join(path+".zarr", document): []byte(doc),
+		filepath.Join(path+".zarr", key):      object,
+	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			t.Fatal(err)
 		}

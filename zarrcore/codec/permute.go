@@ -5,9 +5,11 @@ package codec
 // folded into one.
 type permute struct {
 	axes []permuteAxis // outermost first, in the destination's order
-	elem int64         // bytes of the unit that is copied, the folded innermost axes included; 0: there is nothing to copy
-	dst  int64         // bytes from the destination's first byte to its last
-	src  int64         // the same of the source
+	// bytes of the unit that is copied, the folded innermost axes included; 0: there is nothing to
+	// copy
+	elem int64
+	dst  int64 // bytes from the destination's first byte to its last
+	src  int64 // the same of the source
 }
 
 // permuteAxis is one folded axis: its length and how many bytes apart its elements lie in the
@@ -132,8 +134,8 @@ func (p *permute) run(dst, src []byte) {
 		return
 	}
 	// The innermost axis is the closest together in the destination. Of the others, the one that is
-	// closest together in the source makes a plane with it. Planes are copied in tiles, so that both
-	// sides use whole cache lines.
+	// closest together in the source makes a plane with it. Planes are copied in tiles, so that
+	// both sides use whole cache lines.
 	last := len(p.axes) - 1
 	tall := last
 	for i, a := range p.axes[:last] {

@@ -77,9 +77,11 @@ func turnBytes(buf []byte, step int64, src []byte, srcStep, h, w int64) int64 {
 	for j := int64(0); j+8 <= w; j += 8 {
 		for i := int64(0); i < h; i += 8 {
 			s := src[j*srcStep+i:]
-			a, b, c, d := le.Uint64(s), le.Uint64(s[srcStep:]), le.Uint64(s[2*srcStep:]), le.Uint64(s[3*srcStep:])
+			a, b, c, d := le.Uint64(s), le.Uint64(s[srcStep:]), le.Uint64(s[2*srcStep:]),
+				le.Uint64(s[3*srcStep:])
 			s = s[4*srcStep:]
-			e, f, g, h := le.Uint64(s), le.Uint64(s[srcStep:]), le.Uint64(s[2*srcStep:]), le.Uint64(s[3*srcStep:])
+			e, f, g, h := le.Uint64(s), le.Uint64(s[srcStep:]), le.Uint64(s[2*srcStep:]),
+				le.Uint64(s[3*srcStep:])
 			a, e = swapHalves(a, e)
 			b, f = swapHalves(b, f)
 			c, g = swapHalves(c, g)
@@ -146,5 +148,6 @@ func elements[T unit](b []byte) []T {
 	if len(b) == 0 {
 		return nil
 	}
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))),
+		len(b)/int(unsafe.Sizeof(*new(T))))
 }

@@ -95,7 +95,8 @@ func TestPermuteFolds(t *testing.T) {
 	for _, c := range cases {
 		p := newPermute(c.shape, c.order, c.elem)
 		if len(p.axes) != c.axes || p.elem != c.unit {
-			t.Errorf("%v %v: %d axes of %d-byte units, want %d of %d", c.shape, c.order, len(p.axes), p.elem, c.axes, c.unit)
+			t.Errorf("%v %v: %d axes of %d-byte units, want %d of %d",
+				c.shape, c.order, len(p.axes), p.elem, c.axes, c.unit)
 		}
 	}
 }

@@ -137,7 +137,8 @@ func (p *pipeline) decode(dst []byte, s span) error {
 		}
 	}
 	if int64(len(buf)) != p.size {
-		return fmt.Errorf("%w: expected %d decoded bytes, found %d", compress.ErrCorrupt, p.size, len(buf))
+		return fmt.Errorf("%w: expected %d decoded bytes, found %d",
+			compress.ErrCorrupt, p.size, len(buf))
 	}
 	if unsafe.SliceData(buf) != unsafe.SliceData(dst) {
 		copy(dst, buf)
@@ -149,9 +150,11 @@ func (p *pipeline) decode(dst []byte, s span) error {
 func (p *pipeline) checkEncoded(n int64) error {
 	switch {
 	case p.encoded.size == unknown && n == 0:
-		return fmt.Errorf("%w: empty, expected the encoding of %d bytes", compress.ErrCorrupt, p.size)
+		return fmt.Errorf("%w: empty, expected the encoding of %d bytes",
+			compress.ErrCorrupt, p.size)
 	case p.encoded.size != unknown && n != p.encoded.size:
-		return fmt.Errorf("%w: expected %d encoded bytes, found %d", compress.ErrCorrupt, p.encoded.size, n)
+		return fmt.Errorf("%w: expected %d encoded bytes, found %d",
+			compress.ErrCorrupt, p.encoded.size, n)
 	case n > p.encoded.limit+slack:
 		return fmt.Errorf("%w: %d encoded bytes for %d decoded ones, expected at most %d",
 			compress.ErrTooLarge, n, p.size, p.encoded.limit+slack)

@@ -26,7 +26,8 @@ func bindQuantize(in state, cfg config) (step, state, error) {
 		s.enc, s.why = nil, err
 		return s, out, nil
 	}
-	s.enc = filterEncode{p.back(), quantizer{p.back(), math.Exp2(math.Ceil(math.Log2(math.Pow10(int(digits)))))}}
+	s.enc = filterEncode{p.back(),
+		quantizer{p.back(), math.Exp2(math.Ceil(math.Log2(math.Pow10(int(digits)))))}}
 	return s, out, nil
 }
 

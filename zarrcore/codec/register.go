@@ -75,14 +75,16 @@ const unknown = -1
 
 // state is what an array has become after some of a chain's codecs.
 type state struct {
-	v2    bool        // filters of v2 see the buffer of the step before, in the byte order of their dtype
+	// filters of v2 see the buffer of the step before, in the byte order of their dtype
+	v2    bool
 	order dtype.Order // v3: the order of every number, that of the bytes codec to come
 
 	array bool       // it has a shape; false once it is bytes
 	mixed bool       // its bytes are no longer elements one after the other
 	typ   dtype.Type // of the array's elements
 	shape []int64
-	axes  []int   // the state's axis i is axis axes[i] of the array that the pipeline began with, or newAxis
+	// the state's axis i is axis axes[i] of the array that the pipeline began with, or newAxis
+	axes  []int
 	recut bool    // axes were cut or joined, and begin and axes count from there
 	fill  []byte  // one element; nil where a filter has made it unknown
 	begin []int64 // shape with the axes in their first order
@@ -104,8 +106,9 @@ func arrayState(a *meta.Array, order dtype.Order) (state, error) {
 	}
 	return state{
 		v2: a.Format < 3, order: order,
-		array: true, typ: a.Type, shape: a.Chunk, axes: identityAxes(len(a.Chunk)), fill: a.Fill, begin: a.Chunk,
-		size: size, limit: size, ends: len(a.Bounded) > 0 && a.Chunk[0] < a.Bounded[0],
+		array: true, typ: a.Type, shape: a.Chunk, axes: identityAxes(len(a.Chunk)), fill: a.Fill,
+		begin: a.Chunk,
+		size:  size, limit: size, ends: len(a.Bounded) > 0 && a.Chunk[0] < a.Bounded[0],
 	}, nil
 }
 

@@ -67,7 +67,8 @@ func (r *reshaping) join(item pyjson.Value) error {
 	for elem := range item.Elements() {
 		axis, ok := elem.Int64()
 		if !ok || axis < int64(r.next) || axis >= int64(len(r.from)) {
-			return fmt.Errorf("expected some of the %d axes in rising order, found %s", len(r.from), shorten(item.Raw()))
+			return fmt.Errorf("expected some of the %d axes in rising order, found %s",
+				len(r.from), shorten(item.Raw()))
 		}
 		if j.first < 0 {
 			j.first = int(axis)
@@ -102,8 +103,10 @@ func (r *reshaping) finish() error {
 		return fmt.Errorf("expected a shape of as many elements as %v, found %v", r.from, r.to)
 	}
 	for _, j := range r.joins {
-		if !sameCount(r.to[:j.to], r.from[:j.first]) || !sameCount(r.to[j.to+1:], r.from[j.last+1:]) {
-			return fmt.Errorf("axis %d of %v is not axes %d to %d of %v", j.to, r.to, j.first, j.last, r.from)
+		if !sameCount(r.to[:j.to], r.from[:j.first]) ||
+			!sameCount(r.to[j.to+1:], r.from[j.last+1:]) {
+			return fmt.Errorf("axis %d of %v is not axes %d to %d of %v",
+				j.to, r.to, j.first, j.last, r.from)
 		}
 	}
 	return nil
@@ -137,7 +140,8 @@ func (s state) reshaped(shape []int64) state {
 
 // longAxes are the axes of a shape whose length is not 1.
 func longAxes(shape []int64) []int {
-	return slices.DeleteFunc(identityAxes(len(shape)), func(axis int) bool { return shape[axis] == 1 })
+	return slices.DeleteFunc(identityAxes(len(shape)),
+		func(axis int) bool { return shape[axis] == 1 })
 }
 
 // sameLengths reports whether some axes of one shape are as long as some of another.

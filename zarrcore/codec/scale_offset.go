@@ -45,7 +45,8 @@ func bindScaleOffset(in state, cfg config) (step, state, error) {
 		out.fill = f.fill(in.fill)
 		return step{place: f, enc: f}, out, nil
 	}
-	f := scaleOffset{pair: pair{num, num}, offset: num.float(offset), scale: num.float(scale), round: rounder(num.size)}
+	f := scaleOffset{pair: pair{num, num}, offset: num.float(offset), scale: num.float(scale),
+		round: rounder(num.size)}
 	back := offsetScale{pair: f.pair, offset: f.offset, scale: f.scale, round: f.round}
 	out.fill = back.fill(in.fill)
 	return filterStep(f.pair, f, back), out, nil
@@ -84,7 +85,8 @@ func (c config) element(key, missing string, t dtype.Type) ([]byte, error) {
 // numberElement reads a number, or a text such as "NaN", as a fill value of type t.
 func numberElement(v pyjson.Value, t dtype.Type) ([]byte, error) {
 	if v.Kind() != pyjson.Number && v.Kind() != pyjson.String {
-		return nil, fmt.Errorf("expected a number of type %s, found %s", t.NumPy(), shorten(v.Raw()))
+		return nil, fmt.Errorf("expected a number of type %s, found %s",
+			t.NumPy(), shorten(v.Raw()))
 	}
 	return dtype.FillV3.Element(t, v)
 }
@@ -198,8 +200,10 @@ func (f scaleOffsetWhole) decodeInPlace(buf []byte) ([]byte, error) {
 		for i, v := range block[:n] {
 			out, ok := f.decode(v)
 			if !ok {
-				return nil, fmt.Errorf("%w: expected a multiple of the scale %v that decodes to type %s with offset %v, found %v",
-					compress.ErrCorrupt, f.num.exact(f.scale), f.num, f.num.exact(f.offset), f.num.exact(v))
+				return nil, fmt.Errorf("%w: expected a multiple of the scale %v that decodes to "+
+					"type %s with offset %v, found %v",
+					compress.ErrCorrupt, f.num.exact(f.scale), f.num, f.num.exact(f.offset),
+					f.num.exact(v))
 			}
 			block[i] = out
 		}
@@ -218,7 +222,8 @@ func (f scaleOffsetWhole) decode(v uint64) (uint64, bool) {
 	}
 	a, b, offset := int64(v), int64(f.scale), int64(f.offset)
 	q := a / b
-	if a%b != 0 || !f.num.holds(uint64(q)) || q == a && b == -1 && a != 0 { // the lowest 64-bit number is its own negative
+	// the lowest 64-bit number is its own negative
+	if a%b != 0 || !f.num.holds(uint64(q)) || q == a && b == -1 && a != 0 {
 		return 0, false
 	}
 	sum := q + offset

@@ -40,7 +40,8 @@ type IndexCache interface {
 // first byte, wherever its index stands.
 func (x *Index) locate(i int64, shard span) (span, error) {
 	if i >= int64(len(x.entries)) {
-		return span{}, fmt.Errorf("%w: shard index of %d chunks, expected chunk %d", compress.ErrCorrupt, len(x.entries), i)
+		return span{}, fmt.Errorf("%w: shard index of %d chunks, expected chunk %d",
+			compress.ErrCorrupt, len(x.entries), i)
 	}
 	e, size := x.entries[i], uint64(shard.n)
 	switch {
@@ -49,7 +50,8 @@ func (x *Index) locate(i int64, shard span) (span, error) {
 	case e.n == 0:
 		return span{}, fmt.Errorf("%w: shard index: chunk %d has length 0", compress.ErrCorrupt, i)
 	case e.off > size || e.n > size-e.off:
-		return span{}, fmt.Errorf("%w: shard index: chunk %d is %d bytes at offset %d, expected within the shard's %d bytes",
+		return span{}, fmt.Errorf("%w: shard index: chunk %d is %d bytes at offset %d, "+
+			"expected within the shard's %d bytes",
 			compress.ErrCorrupt, i, e.n, e.off, size)
 	}
 	return shard.part(int64(e.off), int64(e.n)), nil
@@ -124,7 +126,8 @@ func (l *indexLoader) load() (*Index, error) { return l.reader.load(l.shard) }
 func (r *indexReader) load(shard span) (*Index, error) {
 	size := r.codecs.encoded.size
 	if shard.n < size {
-		return nil, fmt.Errorf("%w: shard of %d bytes, expected at least its index of %d", compress.ErrCorrupt, shard.n, size)
+		return nil, fmt.Errorf("%w: shard of %d bytes, expected at least its index of %d",
+			compress.ErrCorrupt, shard.n, size)
 	}
 	off := shard.n - size
 	if r.atStart {
@@ -141,7 +144,8 @@ func (r *indexReader) load(shard span) (*Index, error) {
 	}
 	x := &Index{entries: make([]indexEntry, r.n)}
 	for i := range x.entries {
-		x.entries[i] = indexEntry{binary.LittleEndian.Uint64(raw[16*i:]), binary.LittleEndian.Uint64(raw[16*i+8:])}
+		x.entries[i] = indexEntry{binary.LittleEndian.Uint64(raw[16*i:]),
+			binary.LittleEndian.Uint64(raw[16*i+8:])}
 	}
 	if r.filled {
 		return x, x.fills(shard.n, shard.n-size)
@@ -156,8 +160,9 @@ func (x *Index) fills(size, bytes int64) error {
 	if found == bytes {
 		return nil
 	}
-	return fmt.Errorf("%w: shard index of %d chunks, without a checksum: expected chunks of %d bytes"+
-		" in all, found %d", compress.ErrCorrupt, len(x.entries), bytes, found)
+	return fmt.Errorf(
+		"%w: shard index of %d chunks, without a checksum: expected chunks of %d bytes in all, "+
+			"found %d", compress.ErrCorrupt, len(x.entries), bytes, found)
 }
 
 // chunkBytes is how many bytes the chunks of a shard have in all. The result is above most, the

@@ -45,7 +45,8 @@ func parseSharding(in state, cfg config) (*sharding, error) {
 	}
 	for a, c := range s.chunk {
 		if in.shape[a]%c != 0 {
-			return nil, fmt.Errorf("configuration \"chunk_shape\": %v does not divide the shard's shape %v", s.chunk, in.shape)
+			return nil, fmt.Errorf("configuration \"chunk_shape\": "+
+				"%v does not divide the shard's shape %v", s.chunk, in.shape)
 		}
 		s.counts[a] = in.shape[a] / c
 	}
@@ -199,7 +200,8 @@ func (w *wholeShard) decodeChunk(chunk []byte, index *Index, i int64, shard span
 	case !errors.Is(err, ErrEmpty):
 		return err
 	case len(w.fill) == 0:
-		return fmt.Errorf("an empty chunk in a shard behind a filter, which changes the fill value: %w", errors.ErrUnsupported)
+		return fmt.Errorf("an empty chunk in a shard behind a filter, "+
+			"which changes the fill value: %w", errors.ErrUnsupported)
 	}
 	layout.Repeat(chunk, w.fill)
 	return nil

@@ -38,9 +38,11 @@ func (u unshuffle) encode(dst, src []byte) ([]byte, error) {
 func (u unshuffle) decode(dst, src []byte) (int, error) {
 	switch {
 	case len(src)%int(u) != 0:
-		return 0, fmt.Errorf("%w: expected a multiple of %d bytes, found %d", compress.ErrCorrupt, int(u), len(src))
+		return 0, fmt.Errorf("%w: expected a multiple of %d bytes, found %d",
+			compress.ErrCorrupt, int(u), len(src))
 	case len(src) > len(dst):
-		return 0, fmt.Errorf("%w: expected at most %d bytes, found %d", compress.ErrTooLarge, len(dst), len(src))
+		return 0, fmt.Errorf("%w: expected at most %d bytes, found %d",
+			compress.ErrTooLarge, len(dst), len(src))
 	}
 	shuffle.Unshuffle(dst[:len(src)], src, int(u))
 	return len(src), nil

@@ -118,7 +118,9 @@ func sumSame(dst, src []byte, s scalar, sum uint64) uint64 {
 	return sum
 }
 
-func sumFloats(dst, src []byte, to, from scalar, n int, sum [2]float64, lanes int, round func(float64) float64) [2]float64 {
+func sumFloats(
+	dst, src []byte, to, from scalar, n int, sum [2]float64, lanes int, round func(float64) float64,
+) [2]float64 {
 	var block [blockLen]float64
 	loadFloats(block[:n], src, from)
 	for i, v := range block[:n] {

@@ -49,7 +49,8 @@ func transposeOrder(cfg config, rank int) ([]int, error) {
 	seen := make([]bool, rank)
 	for i, axis := range axes {
 		if axis >= int64(rank) || seen[axis] {
-			return nil, fmt.Errorf("configuration \"order\": expected a permutation of the %d axes, found %v", rank, axes)
+			return nil, fmt.Errorf("configuration \"order\": "+
+				"expected a permutation of the %d axes, found %v", rank, axes)
 		}
 		seen[axis] = true
 		order[i] = int(axis)

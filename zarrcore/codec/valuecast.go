@@ -101,7 +101,8 @@ func (b *numberBlock) convert(v *valueCast, dst, src []byte, n int) error {
 
 // misfit is the error for a number that cannot be cast.
 func (v *valueCast) misfit(number any) error {
-	return fmt.Errorf("%w: expected a number that casts to %s, found %v of type %s", compress.ErrCorrupt, v.to, number, v.from)
+	return fmt.Errorf("%w: expected a number that casts to %s, found %v of type %s",
+		compress.ErrCorrupt, v.to, number, v.from)
 }
 
 // confine brings whole numbers into the range of the other type, whose sign they may lack.

@@ -75,7 +75,8 @@ func BindVlen(a *meta.Array) (*Vlen, error) {
 
 func bindVlen(a *meta.Array) (*Vlen, error) {
 	if a.Type.Kind != dtype.Object {
-		return nil, fmt.Errorf("codec: expected a type whose elements have no fixed size, found %s", a.Type.NumPy())
+		return nil, fmt.Errorf("codec: expected a type whose elements have no fixed size, found %s",
+			a.Type.NumPy())
 	}
 	st, err := arrayState(a, fixedOrder(a.Codecs))
 	if err != nil {
@@ -114,7 +115,8 @@ func (r *Vlen) bindChunk(codecs []meta.Codec, st state) error {
 		}
 	}
 	if r.form == nil {
-		return fmt.Errorf("codecs: expected one for elements of type %q, which have no fixed size, as vlen-utf8; found none: %w", st.typ.Name, errors.ErrUnsupported)
+		return fmt.Errorf("codecs: expected one for elements of type %q, which have no fixed "+
+			"size, as vlen-utf8; found none: %w", st.typ.Name, errors.ErrUnsupported)
 	}
 	return order.end()
 }
@@ -139,7 +141,8 @@ func (r *Vlen) bindOne(c meta.Codec, e entry, st state) (state, error) {
 	}
 	switch {
 	case c.Name == shardingName:
-		return st, notDecoded("not decoded where elements have no fixed size and its chunks cannot be read apart")
+		return st, notDecoded(
+			"not decoded where elements have no fixed size and its chunks cannot be read apart")
 	case e.bind == nil:
 		return st, errors.New("stands behind a codec that has made bytes of the elements")
 	}
@@ -215,7 +218,8 @@ func (r *Vlen) Decode(src Source, inner, limit int64) (*vlen.Elements, error) {
 		return nil, err
 	}
 	if s.n > limit {
-		return nil, fmt.Errorf("%w: %d encoded bytes, expected at most %d", compress.ErrTooLarge, s.n, limit)
+		return nil, fmt.Errorf("%w: %d encoded bytes, expected at most %d",
+			compress.ErrTooLarge, s.n, limit)
 	}
 	b := make([]byte, s.n)
 	if err := s.read(b, 0); err != nil {
@@ -233,7 +237,8 @@ func (r *Vlen) Decode(src Source, inner, limit int64) (*vlen.Elements, error) {
 // shortest ones.
 func (r *Vlen) Fits(limit int64) error {
 	if least := r.form.least(r.count); least > limit/2 || r.count > limit/(2*spanSize) {
-		return fmt.Errorf("%w: a chunk of %d elements, expected at most %d bytes", compress.ErrTooLarge, r.count, limit)
+		return fmt.Errorf("%w: a chunk of %d elements, expected at most %d bytes",
+			compress.ErrTooLarge, r.count, limit)
 	}
 	return nil
 }
@@ -259,7 +264,8 @@ func moved(plan *permute, spans []vlen.Span) []vlen.Span {
 
 // spanMemory returns the memory of spans, as bytes.
 func spanMemory(spans []vlen.Span) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(spans))), spanSize*int64(len(spans)))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(spans))),
+		spanSize*int64(len(spans)))
 }
 
 // unpack decodes b, to at most limit bytes. Only decoding shows how many they are, so it is tried

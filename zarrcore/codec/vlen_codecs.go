@@ -32,7 +32,8 @@ type CountError struct{ Expected, Found int64 }
 
 // Error gives both numbers.
 func (e *CountError) Error() string {
-	return fmt.Sprintf("%v: expected %d elements, found %d", compress.ErrCorrupt, e.Expected, e.Found)
+	return fmt.Sprintf("%v: expected %d elements, found %d",
+		compress.ErrCorrupt, e.Expected, e.Found)
 }
 
 // Unwrap returns compress.ErrCorrupt.
@@ -79,33 +80,39 @@ func (v lengthPrefixed) least(n int64) int64 { return 4 + 4*n }
 
 func (v lengthPrefixed) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 	if len(b) < 4 {
-		return nil, false, fmt.Errorf("%w: expected the number of elements, found %d bytes", compress.ErrCorrupt, len(b))
+		return nil, false, fmt.Errorf("%w: expected the number of elements, found %d bytes",
+			compress.ErrCorrupt, len(b))
 	}
 	if found := int64(binary.LittleEndian.Uint32(b)); found != n {
 		return nil, false, &CountError{Expected: n, Found: found}
 	}
 	if int64(len(b)) < v.least(n) {
-		return nil, false, fmt.Errorf("%w: expected at least %d bytes for %d elements, found %d", compress.ErrCorrupt, v.least(n), n, len(b))
+		return nil, false, fmt.Errorf("%w: expected at least %d bytes for %d elements, found %d",
+			compress.ErrCorrupt, v.least(n), n, len(b))
 	}
 	e := &vlen.Elements{Kind: v.kind, Item: v.item, Data: b, Spans: make([]vlen.Span, n)}
 	at := 4
 	for i := range e.Spans {
 		if len(b)-at < 4 {
-			return nil, false, fmt.Errorf("%w: element %d of %d: expected its length at byte %d, found the end at %d", compress.ErrCorrupt, i, n, at, len(b))
+			return nil, false, fmt.Errorf("%w: element %d of %d: expected its length at byte %d, "+
+				"found the end at %d", compress.ErrCorrupt, i, n, at, len(b))
 		}
 		size := binary.LittleEndian.Uint32(b[at:])
 		at += 4
 		if uint64(size) > uint64(len(b)-at) {
-			return nil, false, fmt.Errorf("%w: element %d of %d: expected at most %d bytes, found %d", compress.ErrCorrupt, i, n, len(b)-at, size)
+			return nil, false, fmt.Errorf("%w: element %d of %d: expected at most %d bytes, "+
+				"found %d", compress.ErrCorrupt, i, n, len(b)-at, size)
 		}
 		e.Spans[i] = vlen.Span{Off: uint32(at), Len: size}
 		at += int(size)
 		if err := v.check(e.At(int64(i))); err != nil {
-			return nil, false, fmt.Errorf("%w: element %d of %d: %w", compress.ErrCorrupt, i, n, err)
+			return nil, false, fmt.Errorf("%w: element %d of %d: %w",
+				compress.ErrCorrupt, i, n, err)
 		}
 	}
 	if at != len(b) {
-		return nil, false, fmt.Errorf("%w: expected the end behind %d elements at byte %d, found it at %d", compress.ErrCorrupt, n, at, len(b))
+		return nil, false, fmt.Errorf("%w: expected the end behind %d elements at byte %d, "+
+			"found it at %d", compress.ErrCorrupt, n, at, len(b))
 	}
 	return e, false, nil
 }
@@ -143,10 +150,12 @@ func (v lengthPrefixed) fill(a *meta.Array) (*vlen.Elements, error) {
 func (v lengthPrefixed) fillV2(value pyjson.Value) ([]byte, error) {
 	n, isNumber := value.Int64()
 	switch {
-	case value.Kind() == pyjson.Null || isNumber && n == 0 || value.Kind() == pyjson.String && value.Text() == "":
+	case value.Kind() == pyjson.Null || isNumber && n == 0 ||
+		value.Kind() == pyjson.String && value.Text() == "":
 		return nil, nil
 	case value.Kind() != pyjson.String || v.kind == vlen.List:
-		return nil, fmt.Errorf("fill value: expected a string, null or 0 for %s, found %s", v.kind, shorten(value.Raw()))
+		return nil, fmt.Errorf("fill value: expected a string, null or 0 for %s, found %s",
+			v.kind, shorten(value.Raw()))
 	}
 	if v.kind == vlen.Binary {
 		if b, err := base64.StdEncoding.DecodeString(value.Text()); err == nil {
@@ -176,5 +185,6 @@ func (v lengthPrefixed) encode(dst []byte, e *vlen.Elements, _ bool) ([]byte, er
 
 // single is one element by itself.
 func single(kind vlen.Kind, item dtype.Type, b []byte) *vlen.Elements {
-	return &vlen.Elements{Kind: kind, Item: item, Data: b, Spans: []vlen.Span{{Off: 0, Len: uint32(len(b))}}}
+	return &vlen.Elements{Kind: kind, Item: item, Data: b,
+		Spans: []vlen.Span{{Off: 0, Len: uint32(len(b))}}}
 }

@@ -71,7 +71,8 @@ func (r *Vlen) Encode(dst []byte, e *vlen.Elements, limit int64) ([]byte, error)
 // withinLimit returns err, or that n bytes are too many.
 func withinLimit(n int, limit int64, err error) error {
 	if err == nil && int64(n) > min(limit, maxVlen) {
-		err = fmt.Errorf("%w: a chunk of %d bytes, expected at most %d", compress.ErrTooLarge, n, limit)
+		err = fmt.Errorf("%w: a chunk of %d bytes, expected at most %d",
+			compress.ErrTooLarge, n, limit)
 	}
 	return err
 }

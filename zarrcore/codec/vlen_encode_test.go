@@ -16,7 +16,8 @@ import (
 // goldenVlen are the arrays of no fixed element size that other libraries wrote.
 func goldenVlen(t *testing.T) (docs []*meta.Array, names []string, objects [][]byte) {
 	t.Helper()
-	for _, c := range slices.Concat(lines(t, "testdata/vlen2.jsonl"), lines(t, "testdata/vlen3.jsonl")) {
+	for _, c := range slices.Concat(lines(t, "testdata/vlen2.jsonl"),
+		lines(t, "testdata/vlen3.jsonl")) {
 		docs = append(docs, vlenArray(t, string(c.Get("metadata").Standard())))
 		names = append(names, c.Get("name").Text())
 		objects = append(objects, unbase64(t, c.Get("object")))
@@ -78,15 +79,20 @@ func TestVlenEncode(t *testing.T) {
 		}
 	}
 	if same < 12 {
-		t.Errorf("%d objects are as the libraries wrote them, byte for byte; expected 12 at least", same)
+		t.Errorf("%d objects are as the libraries wrote them, byte for byte; expected 12 at least",
+			same)
 	}
 }
 
 // TestVlenJSONOrder: elements in Fortran order become a flat list. zarr-python 2 reads the same
 // array from it; it mixes up nested lists.
 func TestVlenJSONOrder(t *testing.T) {
-	for order, want := range map[string]string{"C": `[["a","b"],["c","\u00e9\ud83d\ude00"],"|O",[2,2]]`, "F": `["a","c","b","\u00e9\ud83d\ude00","|O",[4]]`} {
-		r, err := BindVlen(vlenArray(t, strings.Replace(objects2(`[2,2]`, `[{"id":"json2"}]`, `null`), `"order":"C"`, `"order":"`+order+`"`, 1)))
+	for order, want := range map[string]string{
+		"C": `[["a","b"],["c","\u00e9\ud83d\ude00"],"|O",[2,2]]`,
+		"F": `["a","c","b","\u00e9\ud83d\ude00","|O",[4]]`,
+	} {
+		r, err := BindVlen(vlenArray(t, strings.Replace(objects2(
+			`[2,2]`, `[{"id":"json2"}]`, `null`), `"order":"C"`, `"order":"`+order+`"`, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,12 +117,18 @@ func elementsOf(kind vlen.Kind, words ...string) *vlen.Elements {
 // TestVlenNotEncoded holds why chains, elements and chunks are not encoded.
 func TestVlenNotEncoded(t *testing.T) {
 	for _, c := range []struct{ filters, want string }{
-		{`[{"id":"json"}]`, `codec "numcodecs.json" cannot be written: it is decoded only: json2 has taken its place`},
-		{`[{"id":"categorize","dtype":"|O","labels":["a","b"],"astype":"|b1"}]`, `codec "numcodecs.categorize" cannot be written: 2 labels are more than numbers of type |b1 can count`},
-		{`[{"id":"vlen-utf8"},{"id":"lzma","format":0}]`, `codec "numcodecs.lzma" cannot be written: its format is chosen by what is decoded`},
+		{`[{"id":"json"}]`, `codec "numcodecs.json" cannot be written: it is decoded only: ` +
+			`json2 has taken its place`},
+		{`[{"id":"categorize","dtype":"|O","labels":["a","b"],"astype":"|b1"}]`,
+			`codec "numcodecs.categorize" cannot be written: ` +
+				`2 labels are more than numbers of type |b1 can count`},
+		{`[{"id":"vlen-utf8"},{"id":"lzma","format":0}]`,
+			`codec "numcodecs.lzma" cannot be written: its format is chosen by what is decoded`},
 		{`[{"id":"vlen-utf8"},{"id":"lzma","format":1,"filters":[{"id":4},{"id":33}]}]`,
-			`codec "numcodecs.lzma" cannot be written: unsupported operation: configuration "filters"[0]: configuration "id": ` +
-				`expected a filter of data: 3 (delta), 4611686018427387905 (LZMA1) or 33 (LZMA2), found 4`},
+			`codec "numcodecs.lzma" cannot be written: unsupported operation: ` +
+				`configuration "filters"[0]: configuration "id": ` +
+				`expected a filter of data: 3 (delta), ` +
+				`4611686018427387905 (LZMA1) or 33 (LZMA2), found 4`},
 	} {
 		r, err := BindVlen(vlenArray(t, objects2(`[2]`, c.filters, `null`)))
 		if err != nil {
@@ -127,17 +139,21 @@ func TestVlenNotEncoded(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.filters, err, c.want)
 		}
 	}
-	r, err := BindVlen(vlenArray(t, objects2(`[2]`, `[{"id":"categorize","dtype":"|O","labels":["a"]}]`, `null`)))
+	r, err := BindVlen(vlenArray(t,
+		objects2(`[2]`, `[{"id":"categorize","dtype":"|O","labels":["a"]}]`, `null`)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Accepts([]byte("b")); err == nil || r.Accepts([]byte("a")) != nil || r.Accepts(nil) != nil {
+	if err := r.Accepts([]byte("b")); err == nil || r.Accepts([]byte("a")) != nil ||
+		r.Accepts(nil) != nil {
 		t.Errorf("labels: %v", err)
 	}
-	if r, err = BindVlen(vlenArray(t, objects2(`[2]`, `[{"id":"vlen-utf8"},{"id":"zlib"}]`, `null`))); err != nil {
+	if r, err = BindVlen(
+		vlenArray(t, objects2(`[2]`, `[{"id":"vlen-utf8"},{"id":"zlib"}]`, `null`))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Encode(nil, elementsOf(vlen.Text, "a", strings.Repeat("b", 1000)), 1000); !errors.Is(err, compress.ErrTooLarge) {
+	if _, err := r.Encode(nil, elementsOf(vlen.Text, "a", strings.Repeat("b", 1000)),
+		1000); !errors.Is(err, compress.ErrTooLarge) {
 		t.Errorf("more than the limit: %v", err)
 	}
 	if _, err := r.Encode(nil, elementsOf(vlen.Text, "a"), 1000); err == nil {
@@ -156,7 +172,8 @@ func FuzzVlenEncode(f *testing.F) {
 		f.Add(uint8(i), wire(6, 1, "a", 2, "bc", 0, 0, 0, 0))
 		f.Add(uint8(i), []byte(`["a",1,null,[],{},"b","|O",[6]]`))
 		f.Add(uint8(i), []byte{1, 0, 2, 1, 0, 2})
-		r, err := BindVlen(vlenArray(f, strings.Replace(objects2(`[2,3]`, filters, `null`), `"order":"C"`, `"order":"`+string("CF"[i%2])+`"`, 1)))
+		r, err := BindVlen(vlenArray(f, strings.Replace(objects2(`[2,3]`, filters, `null`),
+			`"order":"C"`, `"order":"`+string("CF"[i%2])+`"`, 1)))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -179,7 +196,8 @@ func FuzzVlenEncode(f *testing.F) {
 			t.Fatalf("%q became %q: %v", object, data, err)
 		}
 		for i := range e.Len() {
-			was, is := pyjson.AppendASCII(nil, e.AppendLine(nil, i)), pyjson.AppendASCII(nil, back.AppendLine(nil, i))
+			was, is := pyjson.AppendASCII(nil, e.AppendLine(nil, i)),
+				pyjson.AppendASCII(nil, back.AppendLine(nil, i))
 			if !bytes.Equal(was, is) {
 				t.Fatalf("element %d: %q became %q", i, was, is)
 			}

@@ -69,7 +69,8 @@ func placeOf(object, chunk []int64, inner, i int64) int64 {
 
 // TestVlen decodes objects that zarr-python 2 and 3 stored (testdata/vlen.py).
 func TestVlen(t *testing.T) {
-	for _, c := range slices.Concat(lines(t, "testdata/vlen2.jsonl"), lines(t, "testdata/vlen3.jsonl")) {
+	for _, c := range slices.Concat(lines(t, "testdata/vlen2.jsonl"),
+		lines(t, "testdata/vlen3.jsonl")) {
 		name := c.Get("name").Text()
 		a := vlenArray(t, string(c.Get("metadata").Standard()))
 		r, err := BindVlen(a)
@@ -97,7 +98,8 @@ func sameJSON(t *testing.T, got, want []string) bool {
 			t.Errorf("%s: %v", g, err)
 		}
 		y, err := pyjson.Parse([]byte(w))
-		return err == nil && g == w || x.Kind() == pyjson.String && y.Kind() == pyjson.String && x.Text() == y.Text()
+		return err == nil && g == w ||
+			x.Kind() == pyjson.String && y.Kind() == pyjson.String && x.Text() == y.Text()
 	})
 }
 
@@ -108,11 +110,13 @@ func TestVlenJSONSpelling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := r.Decode(memory(`["\u00e9\/\u0022\n", "é", "\ud800", {"a" : "\u00e9", "b": [ 1.50, NaN ]}, -Infinity, "|O", [5]]`), 0, 1<<20)
+	e, err := r.Decode(memory(`["\u00e9\/\u0022\n", "é", "\ud800", {"a" : "\u00e9", "b": [ 1.50, `+
+		`NaN ]}, -Infinity, "|O", [5]]`), 0, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `"é/\"\n"` + "\n" + `"é"` + "\n" + `"\ud800"` + "\n" + `{"a":"\u00e9","b":[1.50,"NaN"]}` + "\n" + `"-Infinity"` + "\n"
+	want := `"é/\"\n"` + "\n" + `"é"` + "\n" + `"\ud800"` + "\n" +
+		`{"a":"\u00e9","b":[1.50,"NaN"]}` + "\n" + `"-Infinity"` + "\n"
 	var got []byte
 	for i := range e.Len() {
 		got = e.AppendLine(got, i)
@@ -124,7 +128,8 @@ func TestVlenJSONSpelling(t *testing.T) {
 
 // objects2 is a document of format 2 of any objects, with filters in JSON.
 func objects2(shape, filters, fill string) string {
-	return fmt.Sprintf(`{"zarr_format":2,"shape":%s,"chunks":%[1]s,"dtype":"|O","order":"C","compressor":null,"fill_value":%s,"filters":%s}`, shape, fill, filters)
+	return fmt.Sprintf(`{"zarr_format":2,"shape":%s,"chunks":%[1]s,"dtype":"|O","order":"C",`+
+		`"compressor":null,"fill_value":%s,"filters":%s}`, shape, fill, filters)
 }
 
 // objects3 is a document of format 3 of a type, with codecs in JSON.
@@ -165,29 +170,51 @@ func TestVlenFill(t *testing.T) {
 // errors.ErrUnsupported.
 func TestVlenUnbound(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
-		{objects2(`[4]`, `[{"id":"pickle","protocol":4}]`, `null`), `!codec "numcodecs.pickle": not decoded, as decoding it executes code from the data; if you trust it, read it with zarr-python and store it again as strings or numbers`},
-		{objects2(`[4]`, `[{"id":"msgpack2"}]`, `null`), `!codec "numcodecs.msgpack2": not decoded, it needs a decoder of elements that have no fixed size`},
-		{objects2(`[4]`, `null`, `null`), `!codecs: expected one for elements of type "object", which have no fixed size, as vlen-utf8; found none: unsupported operation`},
-		{objects2(`[4]`, `[{"id":"delta","dtype":"<i4"},{"id":"vlen-utf8"}]`, `null`), `!codec "numcodecs.delta": not decoded where elements have no fixed size`},
-		{objects2(`[4]`, `[{"id":"vlen-utf8"},{"id":"json2"}]`, `null`), `codec "numcodecs.json2": stands behind a codec that has made bytes of the elements`},
-		{objects2(`[4]`, `[{"id":"vlen-array"}]`, `null`), `codec "numcodecs.vlen-array": configuration "dtype": dtype: expected a typestr or a list of fields, found nothing`},
-		{objects2(`[4]`, `[{"id":"vlen-array","dtype":"<M8[s]"}]`, `null`), `!codec "numcodecs.vlen-array": lists of type <M8[s]: unsupported operation`},
-		{objects2(`[4]`, `[{"id":"vlen-array","dtype":"<i4"}]`, `"x"`), `fill value: expected a string, null or 0 for lists of numbers, found "x"`},
-		{objects2(`[4]`, `[{"id":"json2","encoding":"utf-16"}]`, `null`), `!codec "numcodecs.json2": not decoded with another encoding than UTF-8`},
-		{objects2(`[4]`, `[{"id":"categorize","dtype":"|O","labels":[1]}]`, `null`), `codec "numcodecs.categorize": configuration "labels": expected a list of strings, found [1]`},
-		{objects3("string", `""`, `["bytes"]`), `!codec "bytes": not decoded where elements have no fixed size`},
-		{objects3("string", `""`, `["numcodecs.json2"]`), `codec "numcodecs.json2": elements of type string are not JSON values`},
-		{objects3("string", `""`, `[{"name":"vlen-array","configuration":{"dtype":"<i4"}}]`), `codec "vlen-array": elements of type string are not lists`},
-		{objects3("string", `""`, `["gzip","vlen-utf8"]`), `codec "gzip": stands before the array->bytes codec, but needs bytes`},
-		{objects3("string", `""`, `["vlen-utf8","acme"]`), `!codec "acme": unknown to this version of zarrfs`},
-		{objects3("string", `""`, `[`+sharded(`[2]`, `["vlen-utf8"]`, `["bytes"]`, ``)+`,"gzip"]`), `!codec "sharding_indexed": not decoded where elements have no fixed size and its chunks cannot be read apart`},
+		{objects2(`[4]`, `[{"id":"pickle","protocol":4}]`, `null`),
+			`!codec "numcodecs.pickle": not decoded, as decoding it executes code from the data; ` +
+				`if you trust it, ` +
+				`read it with zarr-python and store it again as strings or numbers`},
+		{objects2(`[4]`, `[{"id":"msgpack2"}]`, `null`), `!codec "numcodecs.msgpack2": ` +
+			`not decoded, it needs a decoder of elements that have no fixed size`},
+		{objects2(`[4]`, `null`, `null`), `!codecs: expected one for elements of type "object", ` +
+			`which have no fixed size, as vlen-utf8; found none: unsupported operation`},
+		{objects2(`[4]`, `[{"id":"delta","dtype":"<i4"},{"id":"vlen-utf8"}]`, `null`),
+			`!codec "numcodecs.delta": not decoded where elements have no fixed size`},
+		{objects2(`[4]`, `[{"id":"vlen-utf8"},{"id":"json2"}]`, `null`),
+			`codec "numcodecs.json2": stands behind a codec that has made bytes of the elements`},
+		{objects2(`[4]`, `[{"id":"vlen-array"}]`, `null`), `codec "numcodecs.vlen-array": ` +
+			`configuration "dtype": dtype: expected a typestr or a list of fields, found nothing`},
+		{objects2(`[4]`, `[{"id":"vlen-array","dtype":"<M8[s]"}]`, `null`),
+			`!codec "numcodecs.vlen-array": lists of type <M8[s]: unsupported operation`},
+		{objects2(`[4]`, `[{"id":"vlen-array","dtype":"<i4"}]`, `"x"`),
+			`fill value: expected a string, null or 0 for lists of numbers, found "x"`},
+		{objects2(`[4]`, `[{"id":"json2","encoding":"utf-16"}]`, `null`),
+			`!codec "numcodecs.json2": not decoded with another encoding than UTF-8`},
+		{objects2(`[4]`, `[{"id":"categorize","dtype":"|O","labels":[1]}]`, `null`),
+			`codec "numcodecs.categorize": configuration "labels": expected a list of strings, ` +
+				`found [1]`},
+		{objects3("string", `""`, `["bytes"]`),
+			`!codec "bytes": not decoded where elements have no fixed size`},
+		{objects3("string", `""`, `["numcodecs.json2"]`),
+			`codec "numcodecs.json2": elements of type string are not JSON values`},
+		{objects3("string", `""`, `[{"name":"vlen-array","configuration":{"dtype":"<i4"}}]`),
+			`codec "vlen-array": elements of type string are not lists`},
+		{objects3("string", `""`, `["gzip","vlen-utf8"]`),
+			`codec "gzip": stands before the array->bytes codec, but needs bytes`},
+		{objects3("string", `""`, `["vlen-utf8","acme"]`),
+			`!codec "acme": unknown to this version of zarrfs`},
+		{objects3("string", `""`, `[`+sharded(`[2]`, `["vlen-utf8"]`, `["bytes"]`, ``)+`,"gzip"]`),
+			`!codec "sharding_indexed": ` +
+				`not decoded where elements have no fixed size and its chunks cannot be ` +
+				`read apart`},
 	} {
 		_, err := BindVlen(vlenArray(t, c.doc))
 		want, unsupported := strings.CutPrefix(c.want, "!")
 		if !unsupported {
 			want = "invalid metadata: " + want
 		}
-		if err == nil || err.Error() != want || errors.Is(err, errors.ErrUnsupported) != unsupported {
+		if err == nil || err.Error() != want ||
+			errors.Is(err, errors.ErrUnsupported) != unsupported {
 			t.Errorf("%s:\n got %v\nwant %s", c.doc, err, want)
 		}
 	}
@@ -219,26 +246,47 @@ func TestVlenRefused(t *testing.T) {
 		{`[2]`, text, nil, `corrupt data: expected the number of elements, found 0 bytes`},
 		{`[2]`, text, wire(3, 0, 0, 0), `corrupt data: expected 2 elements, found 3`},
 		{`[2]`, text, wire(-1), `corrupt data: expected 2 elements, found 4294967295`},
-		{`[2]`, text, wire(2, 0), `corrupt data: expected at least 12 bytes for 2 elements, found 8`},
-		{`[2]`, text, wire(2, 4, "abcd"), `corrupt data: element 1 of 2: expected its length at byte 12, found the end at 12`},
-		{`[2]`, text, wire(2, 5, "abcd"), `corrupt data: element 0 of 2: expected at most 4 bytes, found 5`},
-		{`[2]`, text, wire(2, -1, "abcd"), `corrupt data: element 0 of 2: expected at most 4 bytes, found 4294967295`},
-		{`[2]`, text, wire(2, 0, 0, "!"), `corrupt data: expected the end behind 2 elements at byte 12, found it at 13`},
-		{`[2]`, text, wire(2, 1, "\xff", 0), `corrupt data: element 0 of 2: expected UTF-8, found "\xff"`},
-		{`[2]`, list, wire(2, 3, "abc", 0), `corrupt data: element 0 of 2: expected a multiple of 4 bytes, found 3`},
-		{`[2]`, `[{"id":"json2"}]`, []byte(`["a"`), `corrupt data: line 1, column 5 (byte 4): expected ',' or ']', found the end of the document`},
-		{`[2]`, `[{"id":"json2"}]`, []byte(`{"a":1}`), `corrupt data: expected a list that ends in a type and a shape, found "{\"a\":1}"`},
-		{`[2]`, `[{"id":"json2"}]`, []byte(`["a","b","|O",[3]]`), `corrupt data: expected shape [2], found [3]`},
-		{`[2]`, `[{"id":"json2"}]`, []byte(`["a","|O",[2]]`), `corrupt data: expected a list of 2 elements, found 1`},
-		{`[2,2]`, `[{"id":"json2"}]`, []byte(`[["a","b"],["c"],"|O",[2,2]]`), `corrupt data: expected a list of 2 elements, found 1`},
-		{`[2,2]`, `[{"id":"json2"}]`, []byte(`["a","b","|O",[2,2]]`), `corrupt data: expected a list of 2 elements, found 0`},
-		{`[2]`, `[{"id":"json"}]`, []byte(`["a","b","c","|O"]`), `corrupt data: expected a list of 2 elements, found 3`},
-		{`[2]`, `[{"id":"categorize","dtype":"|O","labels":["x"]}]`, []byte{1}, `corrupt data: expected 2 numbers of 1 bytes, found 1 bytes`},
-		{`[70000]`, text, wire(70000), `output exceeds its limit: a chunk of 70000 elements, expected at most 1048576 bytes`},
-		{`[4000000000000000]`, text, wire(2), `output exceeds its limit: a chunk of 4000000000000000 elements, expected at most 1048576 bytes`},
-		{`[2]`, text, make([]byte, 1<<20+1), `output exceeds its limit: 1048577 encoded bytes, expected at most 1048576`},
-		{`[2]`, `[{"id":"vlen-utf8"},{"id":"lz4"}]`, append(wire(1<<30), 0), `codec "numcodecs.lz4": output exceeds its limit: lz4 object decodes to 1073741824 bytes, expected at most 1048576`},
-		{`[2]`, `[{"id":"vlen-utf8"},{"id":"zlib"}]`, []byte("no"), `codec "numcodecs.zlib": corrupt data: zlib stream of 2 bytes, expected at least 6`},
+		{`[2]`, text, wire(2, 0),
+			`corrupt data: expected at least 12 bytes for 2 elements, found 8`},
+		{`[2]`, text, wire(2, 4, "abcd"),
+			`corrupt data: element 1 of 2: expected its length at byte 12, found the end at 12`},
+		{`[2]`, text, wire(2, 5, "abcd"),
+			`corrupt data: element 0 of 2: expected at most 4 bytes, found 5`},
+		{`[2]`, text, wire(2, -1, "abcd"),
+			`corrupt data: element 0 of 2: expected at most 4 bytes, found 4294967295`},
+		{`[2]`, text, wire(2, 0, 0, "!"),
+			`corrupt data: expected the end behind 2 elements at byte 12, found it at 13`},
+		{`[2]`, text, wire(2, 1, "\xff", 0),
+			`corrupt data: element 0 of 2: expected UTF-8, found "\xff"`},
+		{`[2]`, list, wire(2, 3, "abc", 0),
+			`corrupt data: element 0 of 2: expected a multiple of 4 bytes, found 3`},
+		{`[2]`, `[{"id":"json2"}]`, []byte(`["a"`), `corrupt data: line 1, column 5 (byte 4): ` +
+			`expected ',' or ']', found the end of the document`},
+		{`[2]`, `[{"id":"json2"}]`, []byte(`{"a":1}`),
+			`corrupt data: expected a list that ends in a type and a shape, found "{\"a\":1}"`},
+		{`[2]`, `[{"id":"json2"}]`, []byte(`["a","b","|O",[3]]`),
+			`corrupt data: expected shape [2], found [3]`},
+		{`[2]`, `[{"id":"json2"}]`, []byte(`["a","|O",[2]]`),
+			`corrupt data: expected a list of 2 elements, found 1`},
+		{`[2,2]`, `[{"id":"json2"}]`, []byte(`[["a","b"],["c"],"|O",[2,2]]`),
+			`corrupt data: expected a list of 2 elements, found 1`},
+		{`[2,2]`, `[{"id":"json2"}]`, []byte(`["a","b","|O",[2,2]]`),
+			`corrupt data: expected a list of 2 elements, found 0`},
+		{`[2]`, `[{"id":"json"}]`, []byte(`["a","b","c","|O"]`),
+			`corrupt data: expected a list of 2 elements, found 3`},
+		{`[2]`, `[{"id":"categorize","dtype":"|O","labels":["x"]}]`, []byte{1},
+			`corrupt data: expected 2 numbers of 1 bytes, found 1 bytes`},
+		{`[70000]`, text, wire(70000),
+			`output exceeds its limit: a chunk of 70000 elements, expected at most 1048576 bytes`},
+		{`[4000000000000000]`, text, wire(2), `output exceeds its limit: ` +
+			`a chunk of 4000000000000000 elements, expected at most 1048576 bytes`},
+		{`[2]`, text, make([]byte, 1<<20+1),
+			`output exceeds its limit: 1048577 encoded bytes, expected at most 1048576`},
+		{`[2]`, `[{"id":"vlen-utf8"},{"id":"lz4"}]`, append(wire(1<<30), 0),
+			`codec "numcodecs.lz4": output exceeds its limit: ` +
+				`lz4 object decodes to 1073741824 bytes, expected at most 1048576`},
+		{`[2]`, `[{"id":"vlen-utf8"},{"id":"zlib"}]`, []byte("no"),
+			`codec "numcodecs.zlib": corrupt data: zlib stream of 2 bytes, expected at least 6`},
 	} {
 		r, err := BindVlen(vlenArray(t, objects2(c.shape, c.filters, `null`)))
 		if err != nil {
@@ -246,7 +294,8 @@ func TestVlenRefused(t *testing.T) {
 			continue
 		}
 		_, err = r.Decode(memory(c.object), 0, 1<<20)
-		if err == nil || err.Error() != c.want || !errors.Is(err, compress.ErrCorrupt) && !errors.Is(err, compress.ErrTooLarge) {
+		if err == nil || err.Error() != c.want ||
+			!errors.Is(err, compress.ErrCorrupt) && !errors.Is(err, compress.ErrTooLarge) {
 			t.Errorf("%s of %.40q:\n got %v\nwant %s", c.filters, c.object, err, c.want)
 		}
 	}
@@ -258,14 +307,19 @@ func TestVlenLimit(t *testing.T) {
 	long := strings.Repeat("abcdefgh", 20000)
 	plain := wire(2, len(long), long, 0)
 	encoded := []byte(base64.StdEncoding.EncodeToString(plain))
-	r, err := BindVlen(vlenArray(t, objects2(`[2]`, `[{"id":"vlen-utf8"},{"id":"base64"}]`, `null`)))
+	r, err := BindVlen(vlenArray(t,
+		objects2(`[2]`, `[{"id":"vlen-utf8"},{"id":"base64"}]`, `null`)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		for limit, want := range map[int64]error{int64(len(plain)) - 1: compress.ErrTooLarge, int64(len(encoded)): nil} {
+		for limit, want := range map[int64]error{
+			int64(len(plain)) - 1: compress.ErrTooLarge,
+			int64(len(encoded)):   nil,
+		} {
 			e, err := r.Decode(memory(encoded), 0, limit)
-			if !errors.Is(err, want) || err == nil && (string(e.At(0)) != long || e.Bytes() < int64(len(plain))) {
+			if !errors.Is(err, want) ||
+				err == nil && (string(e.At(0)) != long || e.Bytes() < int64(len(plain))) {
 				t.Errorf("limit %d: %v", limit, err)
 			}
 		}
@@ -274,8 +328,10 @@ func TestVlenLimit(t *testing.T) {
 
 // fuzzVlen are chains for FuzzVlen, each over chunks of 2 by 3.
 var fuzzVlen = []string{
-	`[{"id":"vlen-utf8"}]`, `[{"id":"vlen-bytes"}]`, `[{"id":"vlen-array","dtype":">i2"}]`, `[{"id":"vlen-utf8"},{"id":"zlib"}]`,
-	`[{"id":"json2"}]`, `[{"id":"json"}]`, `[{"id":"categorize","dtype":"|O","labels":["x","yz"]}]`, `[{"id":"vlen-utf8"},{"id":"blosc"}]`,
+	`[{"id":"vlen-utf8"}]`, `[{"id":"vlen-bytes"}]`, `[{"id":"vlen-array","dtype":">i2"}]`,
+	`[{"id":"vlen-utf8"},{"id":"zlib"}]`,
+	`[{"id":"json2"}]`, `[{"id":"json"}]`, `[{"id":"categorize","dtype":"|O","labels":["x","yz"]}]`,
+	`[{"id":"vlen-utf8"},{"id":"blosc"}]`,
 }
 
 // fuzzVlenDocuments are arrays with these chains in either order, and some of format 3.
@@ -285,7 +341,8 @@ func fuzzVlenDocuments() []string {
 		doc := objects2(`[2,3]`, filters, `null`)
 		docs = append(docs, doc, strings.Replace(doc, `"order":"C"`, `"order":"F"`, 1))
 	}
-	return append(docs, objects3("string", `""`, `["vlen-utf8","crc32c"]`), objects3("bytes", `""`, `["vlen-bytes","gzip"]`))
+	return append(docs, objects3("string", `""`, `["vlen-utf8","crc32c"]`),
+		objects3("bytes", `""`, `["vlen-bytes","gzip"]`))
 }
 
 // FuzzVlen decodes any bytes: nothing panics, a failure is damage or size, all elements are there,
@@ -333,7 +390,8 @@ func FuzzVlen(f *testing.F) {
 
 // TestVlenKinds holds that Bind and BindVlen each refuse the other's arrays.
 func TestVlenKinds(t *testing.T) {
-	if _, err := Bind(vlenArray(t, objects3("string", `""`, `["vlen-utf8"]`))); !errors.Is(err, errors.ErrUnsupported) {
+	_, err := Bind(vlenArray(t, objects3("string", `""`, `["vlen-utf8"]`)))
+	if !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Bind: %v", err)
 	}
 	if _, err := BindVlen(&meta.Array{Type: dtype.Type{Kind: dtype.Int, Size: 4}}); err == nil {
