@@ -71,9 +71,9 @@ func expectListedOnce(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// TestCreatedWhileGroupIsRenamed: a group is renamed back and forth while a program writes the document
-// and the .npy of an array in it. No rename fails. Afterwards each file is listed once, and is the
-// array's.
+// TestCreatedWhileGroupIsRenamed: a group is renamed back and forth while a program writes the
+// document and the .npy of an array in it. No rename fails. Afterwards each file is listed once,
+// and is the array's.
 func TestCreatedWhileGroupIsRenamed(t *testing.T) {
 	store := semanticsStore(t)
 	shell(t, store, "cp -r a g/c")

@@ -69,7 +69,8 @@ func TestWriteIsSeenAfterOtherAppended(t *testing.T) {
 func TestOpenedWhileOtherAppended(t *testing.T) {
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
 	const number, chunk = 400, 4096
-	spec := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{number * chunk}, Chunks: []int64{chunk}, Order: "C", Keys: "/", Codec: "[]"}
+	spec := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{number * chunk},
+		Chunks: []int64{chunk}, Order: "C", Keys: "/", Codec: "[]"}
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	spec.write(t, store)
 	doc, err := os.ReadFile(filepath.Join(store, "a/zarr.json"))
@@ -104,7 +105,8 @@ func TestOpenedWhileOtherAppended(t *testing.T) {
 		for ended := false; !ended; opened++ {
 			got, err := os.ReadFile(path)
 			if err != nil || !bytes.Equal(got, want) {
-				t.Fatalf("round %d, opened %d files: %d bytes of %d, %v; %s", round, opened, len(got), len(want), err, firstDifference(got, want))
+				t.Fatalf("round %d, opened %d files: %d bytes of %d, %v; %s",
+					round, opened, len(got), len(want), err, firstDifference(got, want))
 			}
 			select {
 			case err := <-stored:
@@ -116,12 +118,14 @@ func TestOpenedWhileOtherAppended(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d files were opened, %d of them while what was written was being stored", opened, meanwhile)
+	t.Logf("%d files were opened, %d of them while what was written was being stored",
+		opened, meanwhile)
 	if meanwhile == 0 {
 		t.Error("the test shows nothing: fsync was too fast")
 	}
 	spec.Shape = []int64{int64(len(want))}
-	if err := reader.check(filepath.Join(store, "a"), spec, want, filepath.Join(t.TempDir(), "want")); err != nil {
+	if err := reader.check(
+		filepath.Join(store, "a"), spec, want, filepath.Join(t.TempDir(), "want")); err != nil {
 		t.Error(err)
 	}
 }
@@ -141,8 +145,10 @@ func TestFortranWhileOtherAppends(t *testing.T) {
 	reader := startPeer(t, interpreter)
 	for _, shards := range [][]int64{nil, {8, 8}} {
 		for _, openedSince := range []bool{false, true} {
-			t.Run(fmt.Sprintf("shards %v, opened since %v", shards, openedSince), func(t *testing.T) {
-				spec := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{6, 5}, Chunks: []int64{4, 4}, Shards: shards, Order: "F", Keys: "/",
+			t.Run(fmt.Sprintf(
+				"shards %v, opened since %v", shards, openedSince), func(t *testing.T) {
+				spec := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{6, 5},
+					Chunks: []int64{4, 4}, Shards: shards, Order: "F", Keys: "/",
 					Codec: "[]", Index: "end"}
 				store := filepath.Join(t.TempDir(), "s.zarr")
 				spec.write(t, store)
@@ -160,16 +166,19 @@ func TestFortranWhileOtherAppends(t *testing.T) {
 					}
 					want[i%rows*columns+i/rows] = byte(i + 1)
 				}
-				script := fmt.Sprintf("import numpy, zarr; zarr.open_array(%q, mode='r+').append(numpy.full((%d, %d), 200, 'uint8'))",
+				script := fmt.Sprintf("import numpy, zarr; zarr.open_array(%q, "+
+					"mode='r+').append(numpy.full((%d, %d), 200, 'uint8'))",
 					filepath.Join(store, "a"), more, columns)
 				if out, err := command(interpreter, "-c", script); err != nil {
 					t.Fatalf("%v: %s", err, out)
 				}
 				if openedSince {
-					if got, err := os.ReadFile(filepath.Join(dir, "a.raw")); err != nil || !bytes.Equal(got, want) {
+					if got, err := os.ReadFile(filepath.Join(dir, "a.raw")); err != nil ||
+						!bytes.Equal(got, want) {
 						t.Errorf("opened before fsync: %v, %v, expected %v", got, err, want)
 					}
-					if _, err := f.WriteAt([]byte{77}, header+1); err != nil { // row 1 of the six that this program knows
+					_, err := f.WriteAt([]byte{77}, header+1)
+					if err != nil { // row 1 of the six that this program knows
 						t.Fatal(err)
 					}
 					want[columns] = 77
@@ -177,11 +186,13 @@ func TestFortranWhileOtherAppends(t *testing.T) {
 				if err := f.Sync(); err != nil {
 					t.Errorf("fsync: %v", err)
 				}
-				if got, err := os.ReadFile(filepath.Join(dir, "a.raw")); err != nil || !bytes.Equal(got, want) {
+				if got, err := os.ReadFile(filepath.Join(dir, "a.raw")); err != nil ||
+					!bytes.Equal(got, want) {
 					t.Errorf("opened after fsync: %v, %v, expected %v", got, err, want)
 				}
 				spec.Shape[0] = rows + more
-				if err := reader.check(filepath.Join(store, "a"), spec, want, filepath.Join(t.TempDir(), "want")); err != nil {
+				if err := reader.check(filepath.Join(store, "a"), spec, want,
+					filepath.Join(t.TempDir(), "want")); err != nil {
 					t.Error(err)
 				}
 			})
@@ -210,7 +221,8 @@ func TestCutWhileOtherMountAppends(t *testing.T) {
 	results := map[string]int{}
 	for i := range rounds {
 		one, err := os.OpenFile(filepath.Join(cutter, array(i)+".raw"), os.O_RDWR, 0)
-		other, err2 := os.OpenFile(filepath.Join(appender, array(i)+".raw"), os.O_RDWR|os.O_APPEND, 0)
+		other, err2 := os.OpenFile(filepath.Join(appender, array(i)+".raw"),
+			os.O_RDWR|os.O_APPEND, 0)
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +242,8 @@ func TestCutWhileOtherMountAppends(t *testing.T) {
 		one.Close()
 		other.Close()
 		got := storedBytes(t, filepath.Join(store, array(i)))
-		legal := [][]byte{before[:6], append(before[:6:6], added...), append([]byte("ABCDEF\x00\x00\x00\x00"), added...)}
+		legal := [][]byte{before[:6], append(before[:6:6], added...),
+			append([]byte("ABCDEF\x00\x00\x00\x00"), added...)}
 		switch {
 		case cutErr != nil && appendErr != nil:
 			legal = [][]byte{before}
@@ -248,7 +261,8 @@ func TestCutWhileOtherMountAppends(t *testing.T) {
 		if found < 0 {
 			t.Errorf("round %d: cut %v, append %v, stored %q", i, cutErr, appendErr, got)
 		}
-		results[fmt.Sprintf("cut %v, append %v, %d rows", cutErr == nil, appendErr == nil, len(got))]++
+		results[fmt.Sprintf("cut %v, append %v, %d rows", cutErr == nil, appendErr == nil,
+			len(got))]++
 		if appendErr != nil { // so that nothing is left to be stored when the mount ends
 			os.Remove(filepath.Join(appender, array(i)+".raw"))
 			os.Remove(filepath.Join(appender, array(i)+".npy"))

@@ -8,7 +8,8 @@ import (
 )
 
 // blob is an array that holds a disk: bytes.
-var blob = arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{96 << 20}, Chunks: []int64{1 << 20}, Order: "C", Keys: "/",
+var blob = arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{96 << 20},
+	Chunks: []int64{1 << 20}, Order: "C", Keys: "/",
 	Codec: `[{"name": "zstd", "configuration": {"level": 1, "checksum": false}}]`, Filter: "null"}
 
 // TestFileSystemInAnArray puts an ext4 file system into a raw view, works in it, and checks it: on
@@ -31,12 +32,15 @@ func TestFileSystemInAnArray(t *testing.T) {
 
 	image := filepath.Join(base, "image")
 	var shape []int64
-	if err := reader.ask(request{"do": "read", "path": filepath.Join(store, "a"), "dtype": "|u1", "out": image}, &shape); err != nil {
+	err := reader.ask(request{"do": "read", "path": filepath.Join(store, "a"), "dtype": "|u1",
+		"out": image}, &shape)
+	if err != nil {
 		t.Fatal(err)
 	}
 	run(t, "e2fsck", "-fn", image)
 	run(t, "mount", "-o", "loop,ro", image, work)
-	run(t, "diff", "-r", "--no-dereference", "..", filepath.Join(work, "copy3"), "--exclude=.*", "--exclude=bench-data", "--exclude=bin", "--exclude=target")
+	run(t, "diff", "-r", "--no-dereference", "..", filepath.Join(work, "copy3"), "--exclude=.*",
+		"--exclude=bench-data", "--exclude=bin", "--exclude=target")
 	run(t, "umount", work)
 }
 

@@ -113,7 +113,8 @@ func TestKilledAppendStaysAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := t.TempDir()
 			put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
-			put(t, store, "a/zarr.json", documentOf(3, `"shape": [8], "chunk_grid": `+bounded("4")+`, "codecs": ["bytes"]`))
+			put(t, store, "a/zarr.json",
+				documentOf(3, `"shape": [8], "chunk_grid": `+bounded("4")+`, "codecs": ["bytes"]`))
 			put(t, store, "a/c/0", "0123")
 			put(t, store, "a/c/1", "4567")
 			put(t, store, "a/c/2", object)

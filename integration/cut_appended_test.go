@@ -25,8 +25,10 @@ func TestCutAndAppendKeepNoError(t *testing.T) {
 func cutAndAppend(t *testing.T, format string) {
 	base, scratch := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
 	run(t, zarrfs(t), "create", base, "--group", "--format", format)
-	run(t, zarrfs(t), "create", base, "a", "--shape", "100", "--chunks", "16", "--dtype", "<i8", "--codecs", "none")
-	cutter, appender := started(t, base, "--scratch-dir", scratch), started(t, base, "--scratch-dir", scratch)
+	run(t, zarrfs(t), "create", base, "a", "--shape", "100", "--chunks", "16", "--dtype", "<i8",
+		"--codecs", "none")
+	cutter, appender := started(t, base, "--scratch-dir", scratch),
+		started(t, base, "--scratch-dir", scratch)
 	end := time.Now().Add(raceTime())
 	told := [2]map[string]int{{}, {}}
 	var wg sync.WaitGroup
@@ -98,7 +100,8 @@ func nothingComesBack(t *testing.T, base string) {
 // the next attempt, or kept in a file of the scratch folder.
 func endsClean(t *testing.T, d *daemon, scratch string) {
 	t.Helper()
-	pattern := filepath.Join(scratch, fmt.Sprintf("zarrfs-unsaved-%d-*.unsaved", d.process.Process.Pid))
+	pattern := filepath.Join(scratch,
+		fmt.Sprintf("zarrfs-unsaved-%d-*.unsaved", d.process.Process.Pid))
 	before := len(d.logged())
 	if out, err := command(d.bin, "umount", d.dir); err != nil {
 		t.Logf("umount: %v\n%s", err, out)

@@ -21,7 +21,8 @@ import (
 type daemon struct {
 	store, dir string
 	flags      []string
-	launch     func(*exec.Cmd) (ended <-chan error, err error) // starts the process; nil: as any other
+	// starts the process; nil: as any other
+	launch func(*exec.Cmd) (ended <-chan error, err error)
 
 	bin     string
 	log     string // the file that it logs to
@@ -34,7 +35,8 @@ type daemon struct {
 func newDaemon(t *testing.T, store string, flags ...string) *daemon {
 	t.Helper()
 	base := t.TempDir()
-	d := &daemon{store: store, dir: filepath.Join(base, "m"), flags: flags, bin: zarrfs(t), log: filepath.Join(base, "log")}
+	d := &daemon{store: store, dir: filepath.Join(base, "m"), flags: flags, bin: zarrfs(t),
+		log: filepath.Join(base, "log")}
 	if err := os.Mkdir(d.dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +74,8 @@ func (d *daemon) start() error {
 	}
 	defer log.Close()
 	before := len(d.logged())
-	args := append(append([]string{"mount", "--foreground", "--log", "stderr"}, d.flags...), d.store, d.dir)
+	args := append(append([]string{"mount", "--foreground", "--log", "stderr"}, d.flags...),
+		d.store, d.dir)
 	cmd := exec.Command(d.bin, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	launch := d.launch
@@ -99,7 +102,8 @@ func startAndWait(cmd *exec.Cmd) (<-chan error, error) {
 // daemon that is killed while it still starts may hang, because it then has a file of its own mount
 // open.)
 func (d *daemon) awaitMount(before int) error {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(
+		2 * time.Millisecond) {
 		if strings.Contains(d.logged()[before:], "msg=mounted") {
 			return nil
 		}

@@ -55,7 +55,8 @@ func (w *countedAnswer) WriteHeader(status int) {
 
 func (w *countedAnswer) Write(p []byte) (int, error) {
 	isData := w.status == http.StatusOK || w.status == http.StatusPartialContent
-	if isData && w.Header().Get("Content-Length") != "1" { // a request for one byte is for the header
+	// a request for one byte is for the header
+	if isData && w.Header().Get("Content-Length") != "1" {
 		w.of.bytes.Add(int64(len(p)))
 	}
 	return w.ResponseWriter.Write(p)

@@ -51,7 +51,8 @@ func TestFormatsAreTested(t *testing.T) {
 			shown = isRow
 		}
 		found := name.FindAllString(code.ReplaceAllString(line, ""), -1)
-		if isRow && shown && !strings.HasPrefix(line, "|--") && !strings.Contains(line, "shown by |") {
+		if isRow && shown && !strings.HasPrefix(line, "|--") &&
+			!strings.Contains(line, "shown by |") {
 			rows++
 			if len(found) == 0 && !strings.Contains(line, "`TestInterop`") {
 				t.Errorf("FORMATS.md: names no test: %s", line)
@@ -129,7 +130,8 @@ func TestLinks(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && file != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "bench-data") {
+		if d.IsDir() && file != ".." &&
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "bench-data") {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || filepath.Ext(file) != ".md" {
@@ -142,7 +144,8 @@ func TestLinks(t *testing.T) {
 		pages++
 		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(string(page), ""), -1) {
 			target, _, _ := strings.Cut(m[1], "#")
-			if target == "" || strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+			if target == "" || strings.Contains(target, "://") ||
+				strings.HasPrefix(target, "mailto:") {
 				continue
 			}
 			if _, err := os.Stat(filepath.Join(filepath.Dir(file), target)); err != nil {

@@ -78,10 +78,14 @@ var everydayCommands = []struct {
 	views  string // of the mount; "": all
 }{
 	// One view is replaced.
-	{script: `jq '.attributes.units = "cm"' a.json > $TMP/x && mv $TMP/x a.json`, after: everydayStore{"a": {old, "cm"}}},
-	{script: `jq '.attributes.units = "cm"' a.json > $TMP/x && install -m 644 $TMP/x a.json`, after: everydayStore{"a": {old, "cm"}}},
-	{script: `jq '.attributes.units = "cm"' a.json > $TMP/x && cp --remove-destination $TMP/x a.json`, after: everydayStore{"a": {old, "cm"}}},
-	{script: `jq '.attributes.units = "cm"' a.json > a.tmp && mv a.tmp a.json`, after: everydayStore{"a": {old, "cm"}}},
+	{script: `jq '.attributes.units = "cm"' a.json > $TMP/x && mv $TMP/x a.json`,
+		after: everydayStore{"a": {old, "cm"}}},
+	{script: `jq '.attributes.units = "cm"' a.json > $TMP/x && install -m 644 $TMP/x a.json`,
+		after: everydayStore{"a": {old, "cm"}}},
+	{script: `jq '.attributes.units = "cm"' a.json > $TMP/x && cp --remove-destination ` +
+		`$TMP/x a.json`, after: everydayStore{"a": {old, "cm"}}},
+	{script: `jq '.attributes.units = "cm"' a.json > a.tmp && mv a.tmp a.json`,
+		after: everydayStore{"a": {old, "cm"}}},
 	{script: `jq '.attributes.units = "cm"' a.json > b.json && mv b.json a.json`,
 		after: everydayStore{"a": {old, "cm"}}},
 	{script: `jq '.attributes.units = "cm"' a.json > .b.json && mv -f .b.json a.json`,
@@ -90,18 +94,27 @@ var everydayCommands = []struct {
 		after: everydayStore{"a": {old, "K"}}},
 	{script: `mkdir bk; cp a.json bk; sed -i 's/"K"/"cm"/' a.json; mv bk/a.json . && rmdir bk`,
 		after: everydayStore{"a": {old, "K"}}},
-	{script: `python3 -c 'import os; t = open("a.json").read(); open("b.json", "w").write(t.replace("\"K\"", "\"cm\"")); os.replace("b.json", "a.json")'`,
+	{script: `python3 -c 'import os; t = open("a.json").read(); open("b.json", ` +
+		`"w").write(t.replace("\"K\"", "\"cm\"")); os.replace("b.json", "a.json")'`,
 		after: everydayStore{"a": {old, "cm"}}},
-	{script: `jq '.attributes.units = "cm"' a.json > $TMP/a.json && tar -C $TMP -cf $TMP/t.tar a.json && tar -xf $TMP/t.tar`, after: everydayStore{"a": {old, "cm"}}},
-	{script: `jq '.attributes.units = "cm"' a.json > $TMP/a.json && (cd $TMP && zip -q t.zip a.json) && unzip -qo $TMP/t.zip`, after: everydayStore{"a": {old, "cm"}}},
-	{script: `python3 -c 'import os; t = open("a.json").read(); os.remove("a.json"); open("a.json", "w").write(t.replace("\"K\"", "\"cm\""))'`, after: everydayStore{"a": {old, "cm"}}},
+	{script: `jq '.attributes.units = "cm"' a.json > $TMP/a.json && tar -C $TMP -cf $TMP/t.tar ` +
+		`a.json && tar -xf $TMP/t.tar`, after: everydayStore{"a": {old, "cm"}}},
+	{script: `jq '.attributes.units = "cm"' a.json > $TMP/a.json && (cd $TMP && zip -q t.zip ` +
+		`a.json) && unzip -qo $TMP/t.zip`, after: everydayStore{"a": {old, "cm"}}},
+	{script: `python3 -c 'import os; t = open("a.json").read(); os.remove("a.json"); ` +
+		`open("a.json", "w").write(t.replace("\"K\"", "\"cm\""))'`,
+		after: everydayStore{"a": {old, "cm"}}},
 	{script: `sed -i 's/"K"/"cm"/' a.json`, after: everydayStore{"a": {old, "cm"}}},
 	{script: `perl -pi -e 's/"K"/"cm"/' a.json`, after: everydayStore{"a": {old, "cm"}}},
-	{script: `perl -pi.bak -e 's/"K"/"cm"/' a.json; rm a.json.bak`, after: everydayStore{"a": {old, "cm"}}},
+	{script: `perl -pi.bak -e 's/"K"/"cm"/' a.json; rm a.json.bak`,
+		after: everydayStore{"a": {old, "cm"}}},
 	{script: `vim -es -c '%s/"K"/"cm"/' -c wq a.json`, after: everydayStore{"a": {old, "cm"}}},
-	{script: `cp $SRC/new.raw $TMP/t.raw && mv $TMP/t.raw a.raw`, after: everydayStore{"a": {fresh, "K"}}},
-	{script: `cp $SRC/new.npy $TMP/n.npy && mv $TMP/n.npy a.npy`, after: everydayStore{"a": {fresh, "K"}}},
-	{script: `cp $SRC/other.npy $TMP/n.npy && mv $TMP/n.npy a.npy`, after: everydayStore{"a": {other, "K"}}},
+	{script: `cp $SRC/new.raw $TMP/t.raw && mv $TMP/t.raw a.raw`,
+		after: everydayStore{"a": {fresh, "K"}}},
+	{script: `cp $SRC/new.npy $TMP/n.npy && mv $TMP/n.npy a.npy`,
+		after: everydayStore{"a": {fresh, "K"}}},
+	{script: `cp $SRC/other.npy $TMP/n.npy && mv $TMP/n.npy a.npy`,
+		after: everydayStore{"a": {other, "K"}}},
 	{script: `cp $SRC/new.npy t.npy && mv t.npy a.npy`, after: everydayStore{"a": {fresh, "K"}}},
 	{script: `cp $SRC/other.npy t.npy; mv -f t.npy a.npy`, after: everydayStore{"a": {other, "K"}}},
 	{script: `cp $SRC/new.npy n.npy && python3 -c 'import os; os.replace("n.npy", "a.npy")'`,
@@ -113,13 +126,19 @@ var everydayCommands = []struct {
 	{script: `cp $SRC/new.npy a.npy`, after: everydayStore{"a": {fresh, "K"}}},
 	{script: `cp $SRC/new.raw a.raw`, after: everydayStore{"a": {fresh, "K"}}},
 	{script: `cp -f $SRC/other.npy a.npy`, after: everydayStore{"a": {other, "K"}}},
-	{script: `tar -C $SRC/tree -cf $TMP/t.tar a.npy && tar -xf $TMP/t.tar`, after: everydayStore{"a": {fresh, "K"}}},
-	{script: `bsdtar -C $SRC/tree -cf $TMP/t.tar a.npy && bsdtar -xf $TMP/t.tar`, after: everydayStore{"a": {fresh, "K"}}},
-	{script: `(cd $SRC/tree && zip -q $TMP/t.zip a.npy) && unzip -qo $TMP/t.zip`, after: everydayStore{"a": {fresh, "K"}}},
-	{script: `rsync -a $SRC/new.npy a.npy && rsync -a $SRC/new.npy a.npy`, after: everydayStore{"a": {fresh, "K"}}},
+	{script: `tar -C $SRC/tree -cf $TMP/t.tar a.npy && tar -xf $TMP/t.tar`,
+		after: everydayStore{"a": {fresh, "K"}}},
+	{script: `bsdtar -C $SRC/tree -cf $TMP/t.tar a.npy && bsdtar -xf $TMP/t.tar`,
+		after: everydayStore{"a": {fresh, "K"}}},
+	{script: `(cd $SRC/tree && zip -q $TMP/t.zip a.npy) && unzip -qo $TMP/t.zip`,
+		after: everydayStore{"a": {fresh, "K"}}},
+	{script: `rsync -a $SRC/new.npy a.npy && rsync -a $SRC/new.npy a.npy`,
+		after: everydayStore{"a": {fresh, "K"}}},
 	{script: `rsync -a --inplace $SRC/new.raw a.raw`, after: everydayStore{"a": {fresh, "K"}}},
-	{script: `python3 -c 'import os, shutil; os.remove("a.npy"); shutil.copy(os.environ["SRC"] + "/new.npy", "a.npy")'`, after: everydayStore{"a": {fresh, "K"}}},
-	{script: `python3 -c 'import os, shutil; os.remove("a.raw"); shutil.copy(os.environ["SRC"] + "/new.raw", "a.raw")'`, after: everydayStore{"a": {fresh, "K"}}},
+	{script: `python3 -c 'import os, shutil; os.remove("a.npy"); shutil.copy(os.environ["SRC"] + ` +
+		`"/new.npy", "a.npy")'`, after: everydayStore{"a": {fresh, "K"}}},
+	{script: `python3 -c 'import os, shutil; os.remove("a.raw"); shutil.copy(os.environ["SRC"] + ` +
+		`"/new.raw", "a.raw")'`, after: everydayStore{"a": {fresh, "K"}}},
 	{script: `rm a.npy; cp $SRC/new.npy a.npy`, after: everydayStore{"a": {fresh, "K"}}},
 	{script: everydayMapping, after: everydayStore{"a": {fresh, "K"}}},
 	{script: `rm a.raw; touch a.raw`, after: everydayStore{"a": {old, "K"}}},
@@ -136,10 +155,14 @@ var everydayCommands = []struct {
 	{script: `mv a.json $TMP/ && mv $TMP/a.json .`},
 	{script: `python3 -c 'import os; os.remove("a.json"); os.unlink("a.raw")'; ls a.npy`},
 	{script: `rsync -a --remove-source-files a.npy g/b.raw $TMP/`},
-	{script: `rsync -a --delete $SRC/tree/ ./`, after: everydayStore{"a": {fresh, "K"}, "c": {other, ""}, "g/b": {}, "g/sub/c": {}}},
-	{script: `rsync -a --delete-after $SRC/tree/ ./ && rsync -a --delete $SRC/tree/ ./`, after: everydayStore{"a": {fresh, "K"}, "c": {other, ""}, "g/b": {}, "g/sub/c": {}}},
-	{script: `rsync -a --delete-before --exclude=g $SRC/tree/ ./`, after: everydayStore{"a": {fresh, "K"}, "c": {other, ""}}},
-	{script: `rm a.raw; mv a.npy z.npy; [ ! -e z.raw ]`, after: everydayStore{"a": {}, "z": {old, "K"}}},
+	{script: `rsync -a --delete $SRC/tree/ ./`,
+		after: everydayStore{"a": {fresh, "K"}, "c": {other, ""}, "g/b": {}, "g/sub/c": {}}},
+	{script: `rsync -a --delete-after $SRC/tree/ ./ && rsync -a --delete $SRC/tree/ ./`,
+		after: everydayStore{"a": {fresh, "K"}, "c": {other, ""}, "g/b": {}, "g/sub/c": {}}},
+	{script: `rsync -a --delete-before --exclude=g $SRC/tree/ ./`,
+		after: everydayStore{"a": {fresh, "K"}, "c": {other, ""}}},
+	{script: `rm a.raw; mv a.npy z.npy; [ ! -e z.raw ]`,
+		after: everydayStore{"a": {}, "z": {old, "K"}}},
 	{script: `rm g/b.json; mv g h; [ ! -e h/b.json ]; cmp h/b.npy $SRC/old.npy`,
 		after: everydayStore{"g/b": {}, "g/sub/c": {}, "h/b": {old, "m"}, "h/sub/c": {old, ""}}},
 
@@ -150,42 +173,58 @@ var everydayCommands = []struct {
 	{script: `rm -r g`, after: everydayStore{"g/b": {}, "g/sub/c": {}}},
 	{script: `rm g/b.raw; rm -rf g`, after: everydayStore{"g/b": {}, "g/sub/c": {}}},
 	{script: `find g -delete`, after: everydayStore{"g/b": {}, "g/sub/c": {}}},
-	{script: `python3 -c 'import shutil; shutil.rmtree("g")'`, after: everydayStore{"g/b": {}, "g/sub/c": {}}},
+	{script: `python3 -c 'import shutil; shutil.rmtree("g")'`,
+		after: everydayStore{"g/b": {}, "g/sub/c": {}}},
 	{script: `mv a.* $TMP/; cmp $TMP/a.npy $SRC/old.npy`, after: everydayStore{"a": {}}},
 	{script: `mv a.npy z.npy`, after: everydayStore{"a": {}, "z": {old, "K"}}},
-	{script: `mv a.json z.json; cmp z.npy $SRC/old.npy`, after: everydayStore{"a": {}, "z": {old, "K"}}},
-	{script: `mv a.* g/; ls g/a.npy g/a.raw g/a.json; cmp g/a.npy $SRC/old.npy`, after: everydayStore{"a": {}, "g/a": {old, "K"}}},
+	{script: `mv a.json z.json; cmp z.npy $SRC/old.npy`,
+		after: everydayStore{"a": {}, "z": {old, "K"}}},
+	{script: `mv a.* g/; ls g/a.npy g/a.raw g/a.json; cmp g/a.npy $SRC/old.npy`,
+		after: everydayStore{"a": {}, "g/a": {old, "K"}}},
 	{script: `mv a.raw a.npy a.json g/sub/`, after: everydayStore{"a": {}, "g/sub/a": {old, "K"}}},
-	{script: `mv -n a.* g/ && mv -f g/b.* .`, after: everydayStore{"a": {}, "g/a": {old, "K"}, "g/b": {}, "b": {old, "m"}}},
+	{script: `mv -n a.* g/ && mv -f g/b.* .`,
+		after: everydayStore{"a": {}, "g/a": {old, "K"}, "g/b": {}, "b": {old, "m"}}},
 	{script: `busybox mv a.* g/`, after: everydayStore{"a": {}, "g/a": {old, "K"}}},
-	{script: `mv g h`, after: everydayStore{"g/b": {}, "g/sub/c": {}, "h/b": {old, "m"}, "h/sub/c": {old, ""}}},
+	{script: `mv g h`,
+		after: everydayStore{"g/b": {}, "g/sub/c": {}, "h/b": {old, "m"}, "h/sub/c": {old, ""}}},
 	{script: `mv g/b.npy a.npy`, after: everydayStore{"a": {old, "m"}, "g/b": {}}},
 	{script: `rm a.npy; mv g/b.npy a.npy`, after: everydayStore{"a": {old, "m"}, "g/b": {}}},
 	{script: `mv g $TMP/; mv $TMP/g .`},
 
 	// Trees are copied, twice.
-	{script: `cp -r g $TMP/; cp -r $TMP/g h; cp -r $TMP/g/. h`, after: everydayStore{"h/b": {old, "m"}, "h/sub/c": {old, ""}}},
-	{script: `cp -rn g h; cp -rn g/. h`, after: everydayStore{"h/b": {old, "m"}, "h/sub/c": {old, ""}}},
+	{script: `cp -r g $TMP/; cp -r $TMP/g h; cp -r $TMP/g/. h`,
+		after: everydayStore{"h/b": {old, "m"}, "h/sub/c": {old, ""}}},
+	{script: `cp -rn g h; cp -rn g/. h`,
+		after: everydayStore{"h/b": {old, "m"}, "h/sub/c": {old, ""}}},
 	{script: `tar -cf $TMP/t.tar g; rm -r g; tar -xf $TMP/t.tar; tar -xf $TMP/t.tar`},
 	{script: `tar -cf $TMP/t.tar g a.json a.npy; cp $SRC/new.raw a.raw; tar -xf $TMP/t.tar`},
-	{script: `tar -cf $TMP/t.tar a.npy a.raw a.json; rm a.*; cp $SRC/old.npy a.npy; tar -xf $TMP/t.tar`},
+	{script: `tar -cf $TMP/t.tar a.npy a.raw a.json; rm a.*; cp $SRC/old.npy a.npy; ` +
+		`tar -xf $TMP/t.tar`},
 	{script: `bsdtar -cf $TMP/t.tar g; bsdtar -xf $TMP/t.tar; rm -r g; bsdtar -xf $TMP/t.tar`},
 	{script: `zip -qr $TMP/t.zip g; unzip -qo $TMP/t.zip; rm -r g; unzip -q $TMP/t.zip`},
-	{script: `rsync -a g/ h/; rsync -a g/ h/; rsync -a --delete g/ h/`, after: everydayStore{"h/b": {old, "m"}, "h/sub/c": {old, ""}}},
+	{script: `rsync -a g/ h/; rsync -a g/ h/; rsync -a --delete g/ h/`,
+		after: everydayStore{"h/b": {old, "m"}, "h/sub/c": {old, ""}}},
 
 	// One view is listed: it goes with its array, and a program that replaces it keeps the
 	// attributes.
 	{views: "npy", script: `rm a.npy`, after: everydayStore{"a": {}}},
 	{views: "npy", script: `rm a.raw a.json; cmp a.npy $SRC/old.npy`},
-	{views: "npy", script: `cp $SRC/new.npy $TMP/n.npy && mv $TMP/n.npy a.npy`, after: everydayStore{"a": {fresh, "K"}}},
+	{views: "npy", script: `cp $SRC/new.npy $TMP/n.npy && mv $TMP/n.npy a.npy`,
+		after: everydayStore{"a": {fresh, "K"}}},
 	{views: "npy", script: `install $SRC/other.npy a.npy`, after: everydayStore{"a": {other, "K"}}},
-	{views: "npy", script: `tar -C $SRC/tree -cf $TMP/t.tar a.npy && tar -xf $TMP/t.tar`, after: everydayStore{"a": {fresh, "K"}}},
-	{views: "npy", script: `python3 -c 'import os, shutil; os.remove("a.npy"); shutil.copy(os.environ["SRC"] + "/new.npy", "a.npy")'`, after: everydayStore{"a": {fresh, "K"}}},
-	{views: "npy", script: `rm a.npy; cp $SRC/new.npy a.npy`, after: everydayStore{"a": {fresh, ""}}},
+	{views: "npy", script: `tar -C $SRC/tree -cf $TMP/t.tar a.npy && tar -xf $TMP/t.tar`,
+		after: everydayStore{"a": {fresh, "K"}}},
+	{views: "npy", script: `python3 -c 'import os, shutil; os.remove("a.npy"); ` +
+		`shutil.copy(os.environ["SRC"] + "/new.npy", "a.npy")'`,
+		after: everydayStore{"a": {fresh, "K"}}},
+	{views: "npy", script: `rm a.npy; cp $SRC/new.npy a.npy`,
+		after: everydayStore{"a": {fresh, ""}}},
 	{views: "npy", script: `rm -r g`, after: everydayStore{"g/b": {}, "g/sub/c": {}}},
-	{views: "raw", script: `cp $SRC/new.raw $TMP/t.raw && mv $TMP/t.raw a.raw`, after: everydayStore{"a": {fresh, "K"}}},
+	{views: "raw", script: `cp $SRC/new.raw $TMP/t.raw && mv $TMP/t.raw a.raw`,
+		after: everydayStore{"a": {fresh, "K"}}},
 	{views: "raw", script: everydayMapping, after: everydayStore{"a": {fresh, "K"}}},
-	{views: "json,raw", script: `rm a.raw; cp $SRC/new.raw a.raw; rm g/b.json g/b.raw`, after: everydayStore{"a": {fresh, "K"}, "g/b": {}}},
+	{views: "json,raw", script: `rm a.raw; cp $SRC/new.raw a.raw; rm g/b.json g/b.raw`,
+		after: everydayStore{"a": {fresh, "K"}, "g/b": {}}},
 }
 
 // TestEveryday runs the commands.
@@ -193,7 +232,9 @@ func TestEveryday(t *testing.T) {
 	need(t, "python3")
 	src := t.TempDir()
 	interpreter := python(t, "ZARRFS_PY3", ".venv-v3")
-	if out, err := limited(t, interpreter, "-c", "import os; os.chdir("+fmt.Sprintf("%q", src)+")\n"+everydaySources).CombinedOutput(); err != nil {
+	out, err := limited(t, interpreter, "-c",
+		"import os; os.chdir("+fmt.Sprintf("%q", src)+")\n"+everydaySources).CombinedOutput()
+	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Setenv("SRC", src)
@@ -208,7 +249,8 @@ func TestEveryday(t *testing.T) {
 				run(t, "cp", "-r", empty, store)
 				everydayRun(t, store, tc.script, tc.views)
 				ran++
-				if wrong := everydayCompare(t, zarrPython, store, src, before.with(tc.after)); len(wrong) > 0 {
+				wrong := everydayCompare(t, zarrPython, store, src, before.with(tc.after))
+				if len(wrong) > 0 {
 					lost++
 					t.Errorf("%s\n%s", tc.script, strings.Join(wrong, "\n"))
 				}
@@ -221,8 +263,11 @@ func TestEveryday(t *testing.T) {
 // needAll skips a command aloud if this machine does not have a program of it.
 func needAll(t *testing.T, script string) {
 	t.Helper()
-	for _, program := range []string{"jq", "zip", "unzip", "rsync", "bsdtar", "busybox", "vim", "perl"} {
-		if slices.Contains(strings.FieldsFunc(script, func(r rune) bool { return strings.ContainsRune(" ();&", r) }), program) {
+	for _, program := range []string{
+		"jq", "zip", "unzip", "rsync", "bsdtar", "busybox", "vim", "perl",
+	} {
+		if slices.Contains(strings.FieldsFunc(
+			script, func(r rune) bool { return strings.ContainsRune(" ();&", r) }), program) {
 			if _, err := exec.LookPath(program); err != nil {
 				cannot(t, "this command needs "+program)
 			}
@@ -236,9 +281,11 @@ func everydayTemplate(t *testing.T, format, src string) string {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	for _, args := range [][]string{
 		{"create", store, "--group", "--format", format, "--attributes", `{"title": "root"}`},
-		{"create", store, "a", "--shape", "10,4", "--dtype", "<i2", "--chunks", "3,3", "--codecs", "gzip:1", "--attributes", `{"units": "K"}`},
+		{"create", store, "a", "--shape", "10,4", "--dtype", "<i2", "--chunks", "3,3", "--codecs",
+			"gzip:1", "--attributes", `{"units": "K"}`},
 		{"create", store, "g", "--group"},
-		{"create", store, "g/b", "--shape", "10,4", "--dtype", "<i2", "--chunks", "10,2", "--attributes", `{"units": "m"}`},
+		{"create", store, "g/b", "--shape", "10,4", "--dtype", "<i2", "--chunks", "10,2",
+			"--attributes", `{"units": "m"}`},
 		{"create", store, "g/sub", "--group"},
 		{"create", store, "g/sub/c", "--shape", "10,4", "--dtype", "<i2", "--codecs", "none"},
 	} {
@@ -272,17 +319,21 @@ func everydayRun(t *testing.T, store, script, views string) {
 
 // everydayCompare returns what differs between the store, as a new mount and as zarr-python shows
 // it, and what it should hold.
-func everydayCompare(t *testing.T, zarrPython *peer, store, src string, want everydayStore) (wrong []string) {
+func everydayCompare(
+	t *testing.T, zarrPython *peer, store, src string, want everydayStore,
+) (wrong []string) {
 	t.Helper()
 	mnt := mount(t, store)
 	for path, a := range want {
 		shown, err := os.ReadFile(filepath.Join(mnt, path+".npy"))
 		if content := read(t, filepath.Join(src, a.content)); string(shown) != string(content) {
-			wrong = append(wrong, fmt.Sprintf("%s.npy has %d bytes other than the %d of %s: %v", path, len(shown), len(content), a.content, err))
+			wrong = append(wrong, fmt.Sprintf("%s.npy has %d bytes other than the %d of %s: %v",
+				path, len(shown), len(content), a.content, err))
 		}
 	}
 	found := map[string][2]string{}
-	if err := zarrPython.ask(request{"do": "contents", "path": store, "sources": src}, &found); err != nil {
+	err := zarrPython.ask(request{"do": "contents", "path": store, "sources": src}, &found)
+	if err != nil {
 		return append(wrong, err.Error())
 	}
 	expected := map[string][2]string{}

@@ -28,7 +28,8 @@ const (
 func asUser(t *testing.T, uid, group uint32, script string) ([]byte, error) {
 	cmd := limited(t, "sh", "-c", script)
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid, Groups: []uint32{group}}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid,
+		Groups: []uint32{group}}}
 	return cmd.CombinedOutput()
 }
 
@@ -62,11 +63,15 @@ func exposed(t *testing.T, format string) string {
 		folder, file os.FileMode
 		uid, gid     int
 	}{
-		{"open", 0o755, 0o644, 0, 0}, {"private", 0o700, 0o600, owner, owner}, {"hidden", 0o755, 0o600, owner, owner},
-		{"closed", 0o700, 0o644, owner, owner}, {"ours", 0o770, 0o660, owner, team}, {"read", 0o750, 0o640, owner, team},
-		{"fixed", 0o555, 0o644, owner, owner}, {"public", 0o777, 0o666, 0, 0}, {"group/inner", 0o755, 0o644, owner, owner},
+		{"open", 0o755, 0o644, 0, 0}, {"private", 0o700, 0o600, owner, owner},
+		{"hidden", 0o755, 0o600, owner, owner},
+		{"closed", 0o700, 0o644, owner, owner}, {"ours", 0o770, 0o660, owner, team},
+		{"read", 0o750, 0o640, owner, team},
+		{"fixed", 0o555, 0o644, owner, owner}, {"public", 0o777, 0o666, 0, 0},
+		{"group/inner", 0o755, 0o644, owner, owner},
 	} {
-		run(t, zarrfs(t), "create", store, a.path, "--shape", "64", "--dtype", "u1", "--chunks", "32", "--codecs", "none", "--fill-value", "7", "--format", format)
+		run(t, zarrfs(t), "create", store, a.path, "--shape", "64", "--dtype", "u1", "--chunks",
+			"32", "--codecs", "none", "--fill-value", "7", "--format", format)
 		rights(t, filepath.Join(store, a.path), a.folder, a.file, a.uid, a.gid)
 	}
 	rights(t, filepath.Join(store, "group"), 0o700, 0o600, owner, owner)
@@ -110,26 +115,42 @@ func TestOthersSeeWhatTheStoreShows(t *testing.T) {
 				mode     uint32
 				uid, gid uint32
 			}{
-				{"open.npy", 0o644, 0, 0}, {"private.npy", 0o600, owner, owner}, {"private.json", 0o600, owner, owner},
-				{"hidden.raw", 0o600, owner, owner}, {"closed.raw", 0o600, owner, owner}, {"ours.npy", 0o660, owner, team},
-				{"read.npy", 0o640, owner, team}, {"fixed.npy", 0o444, owner, owner}, {"public.raw", 0o666, 0, 0},
-				{"group", 0o700, owner, owner}, {"group/zarr.json", 0o600, owner, owner}, {"group/inner.npy", 0o644, owner, owner}, {"", 0o755, 0, 0},
+				{"open.npy", 0o644, 0, 0}, {"private.npy", 0o600, owner, owner},
+				{"private.json", 0o600, owner, owner},
+				{"hidden.raw", 0o600, owner, owner}, {"closed.raw", 0o600, owner, owner},
+				{"ours.npy", 0o660, owner, team},
+				{"read.npy", 0o640, owner, team}, {"fixed.npy", 0o444, owner, owner},
+				{"public.raw", 0o666, 0, 0},
+				{"group", 0o700, owner, owner}, {"group/zarr.json", 0o600, owner, owner},
+				{"group/inner.npy", 0o644, owner, owner}, {"", 0o755, 0, 0},
 			} {
 				var st unix.Stat_t
-				if err := unix.Stat(filepath.Join(mnt, tc.path), &st); err != nil || st.Mode&0o7777 != tc.mode || st.Uid != tc.uid || st.Gid != tc.gid {
-					t.Errorf("%s: mode %o of %d:%d (%v), want %o of %d:%d", tc.path, st.Mode&0o7777, st.Uid, st.Gid, err, tc.mode, tc.uid, tc.gid)
+				if err := unix.Stat(filepath.Join(mnt, tc.path), &st); err != nil ||
+					st.Mode&0o7777 != tc.mode || st.Uid != tc.uid || st.Gid != tc.gid {
+					t.Errorf("%s: mode %o of %d:%d (%v), want %o of %d:%d",
+						tc.path, st.Mode&0o7777, st.Uid, st.Gid, err, tc.mode, tc.uid, tc.gid)
 				}
 			}
-			for _, who := range []struct{ uid, group uint32 }{{owner, owner}, {stranger, stranger}, {stranger, team}} {
-				for _, array := range []string{"open", "private", "hidden", "closed", "ours", "read", "fixed", "public", "group/inner"} {
+			for _, who := range []struct{ uid, group uint32 }{
+				{owner, owner}, {stranger, stranger}, {stranger, team},
+			} {
+				for _, array := range []string{
+					"open", "private", "hidden", "closed", "ours", "read", "fixed", "public",
+					"group/inner",
+				} {
 					inStore, inMount := filepath.Join(store, array), filepath.Join(mnt, array)
-					same(t, who.uid, who.group, "reads "+array, "cat "+inStore+"/"+document(format), "cat "+inMount+".npy "+inMount+".raw "+inMount+".json")
-					same(t, who.uid, who.group, "writes "+array, "test -w "+inStore+" -a -x "+inStore+" -a -w "+inStore+"/"+document(format),
+					same(t, who.uid, who.group, "reads "+array, "cat "+inStore+"/"+document(format),
+						"cat "+inMount+".npy "+inMount+".raw "+inMount+".json")
+					same(t, who.uid, who.group, "writes "+array,
+						"test -w "+inStore+" -a -x "+inStore+" -a -w "+inStore+"/"+document(format),
 						"printf 7 | dd of="+inMount+".raw conv=notrunc status=none")
 				}
-				same(t, who.uid, who.group, "lists a group", "ls "+store+"/group", "ls "+mnt+"/group")
-				same(t, who.uid, who.group, "makes an array", "test -w "+store, "echo > "+mnt+"/new.txt")
-				if out, err := asUser(t, who.uid, who.group, "cat "+mnt+"/.zarrfs/status.json"); err == nil {
+				same(t, who.uid, who.group, "lists a group", "ls "+store+"/group",
+					"ls "+mnt+"/group")
+				same(t, who.uid, who.group, "makes an array", "test -w "+store,
+					"echo > "+mnt+"/new.txt")
+				out, err := asUser(t, who.uid, who.group, "cat "+mnt+"/.zarrfs/status.json")
+				if err == nil {
 					t.Errorf("user %d reads status.json: %s", who.uid, out)
 				}
 			}
@@ -144,7 +165,8 @@ func same(t *testing.T, uid, group uint32, what, inStore, inMount string) {
 	_, storeErr := asUser(t, uid, group, inStore)
 	out, mountErr := asUser(t, uid, group, inMount)
 	if (storeErr == nil) != (mountErr == nil) {
-		t.Errorf("user %d in group %d %s: in the store %v, in the mount %v: %s", uid, group, what, storeErr, mountErr, bytes.TrimSpace(out))
+		t.Errorf("user %d in group %d %s: in the store %v, in the mount %v: %s",
+			uid, group, what, storeErr, mountErr, bytes.TrimSpace(out))
 	}
 }
 
@@ -203,7 +225,8 @@ func privateObjects(t *testing.T, format, private string) (store string) {
 	store = filepath.Join(everybodysDir(t), "store")
 	run(t, zarrfs(t), "create", store, "--group", "--format", format)
 	for name, dtype := range map[string]string{"a": "u1", "s": "string"} {
-		run(t, zarrfs(t), "create", store, name, "--shape", "2,2", "--chunks", "1,2", "--dtype", dtype)
+		run(t, zarrfs(t), "create", store, name, "--shape", "2,2", "--chunks", "1,2",
+			"--dtype", dtype)
 	}
 	mnt := t.TempDir()
 	run(t, zarrfs(t), "mount", store, mnt)
@@ -263,7 +286,9 @@ func TestOthersRemoveWhatTheyCanInTheStore(t *testing.T) {
 	needRoot(t)
 	for _, format := range []string{"2", "3"} {
 		for _, folder := range []os.FileMode{0o777, 0o777 | os.ModeSticky, 0o755} {
-			for _, who := range []struct{ uid, group uint32 }{{owner, owner}, {stranger, stranger}, {stranger, team}} {
+			for _, who := range []struct{ uid, group uint32 }{
+				{owner, owner}, {stranger, stranger}, {stranger, team},
+			} {
 				store, mnt := removable(t, format, folder), filepath.Join(everybodysDir(t), "mnt")
 				base := filepath.Dir(store)
 				run(t, "cp", "-a", store, base+"/twin")
@@ -271,16 +296,22 @@ func TestOthersRemoveWhatTheyCanInTheStore(t *testing.T) {
 				os.Mkdir(mnt, 0o755)
 				run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
 				for _, name := range []string{"open", "ours", "public", "sticky", "unlisted"} {
-					if folder&os.ModeSticky == 0 { // a new file belongs to the user who mounted, until it is an array
+					// a new file belongs to the user who mounted, until it is an array
+					if folder&os.ModeSticky == 0 {
 						same(t, who.uid, who.group, "replaces "+name,
-							fmt.Sprintf("cd %s/trial && mv %s new && mv new %[2]s && cd %[2]s && cp %[3]s .new && mv -f .new %[3]s", base, name, document(format)),
-							fmt.Sprintf("cd %s && cp open.npy new-%s.txt && mv -f new-%[2]s.txt %[2]s.npy", mnt, name))
+							fmt.Sprintf("cd %s/trial && mv %s new && mv new %[2]s && cd %[2]s && "+
+								"cp %[3]s .new && mv -f .new %[3]s", base, name, document(format)),
+							fmt.Sprintf("cd %s && cp open.npy new-%s.txt && mv -f new-%[2]s.txt "+
+								"%[2]s.npy", mnt, name))
 					}
-					same(t, who.uid, who.group, "moves "+name, fmt.Sprintf("cd %s/twin && mv %s to && mv to/%[2]s .", base, name),
+					same(t, who.uid, who.group, "moves "+name,
+						fmt.Sprintf("cd %s/twin && mv %s to && mv to/%[2]s .", base, name),
 						fmt.Sprintf("cd %s && mv %s.json to && mv to/%[2]s.json .", mnt, name))
-					same(t, who.uid, who.group, "removes "+name, "rm -r "+base+"/twin/"+name, fmt.Sprintf("cd %s && rm -f %s.*", mnt, name))
+					same(t, who.uid, who.group, "removes "+name, "rm -r "+base+"/twin/"+name,
+						fmt.Sprintf("cd %s && rm -f %s.*", mnt, name))
 				}
-				same(t, who.uid, who.group, "removes a group", "rm -r "+base+"/twin/group", "rmdir "+mnt+"/group")
+				same(t, who.uid, who.group, "removes a group", "rm -r "+base+"/twin/group",
+					"rmdir "+mnt+"/group")
 				unmount(t, mnt)
 			}
 		}
@@ -299,7 +330,8 @@ func removable(t *testing.T, format string, folder os.FileMode) (store string) {
 		uid, gid int
 	}{
 		{"open", 0o755, 0, 0}, {"ours", 0o770, owner, team}, {"public", 0o777, owner, owner},
-		{"sticky", 0o777 | os.ModeSticky, owner, owner}, {"unlisted", 0o733, owner, owner}, {"group", 0o755, 0, 0}, {"to", 0o777, 0, 0},
+		{"sticky", 0o777 | os.ModeSticky, owner, owner}, {"unlisted", 0o733, owner, owner},
+		{"group", 0o755, 0, 0}, {"to", 0o777, 0, 0},
 	} {
 		kind := []string{"--shape", "64", "--dtype", "u1", "--chunks", "32", "--codecs", "none"}
 		if n.name == "group" || n.name == "to" {
@@ -321,12 +353,18 @@ func TestReplacedObjectsStayTheirOwners(t *testing.T) {
 		mnt := mount(t, store)
 		chunk := filepath.Join(store, "private", map[string]string{"2": "0", "3": "c/0"}[format])
 		for _, step := range []func() error{
-			func() error { return os.WriteFile(mnt+"/private.raw", bytes.Repeat([]byte{1}, 64), 0o644) },
+			func() error {
+				return os.WriteFile(mnt+"/private.raw", bytes.Repeat([]byte{1}, 64), 0o644)
+			},
 			func() error { return os.Chmod(chunk, 0o640) },
 			func() error { return os.Chown(chunk, owner, team) },
 			func() error { return unix.Setxattr(chunk, "user.mark", []byte("kept"), 0) },
-			func() error { return os.WriteFile(mnt+"/private.raw", bytes.Repeat([]byte{2}, 64), 0o644) },
-			func() error { return unix.Setxattr(mnt+"/private.npy", "user.zarr.attr.units", []byte(`"K"`), 0) },
+			func() error {
+				return os.WriteFile(mnt+"/private.raw", bytes.Repeat([]byte{2}, 64), 0o644)
+			},
+			func() error {
+				return unix.Setxattr(mnt+"/private.npy", "user.zarr.attr.units", []byte(`"K"`), 0)
+			},
 		} {
 			if err := step(); err != nil {
 				t.Fatal(err)
@@ -335,8 +373,10 @@ func TestReplacedObjectsStayTheirOwners(t *testing.T) {
 		var st unix.Stat_t
 		value := make([]byte, 16)
 		n, err := unix.Getxattr(chunk, "user.mark", value)
-		if unix.Stat(chunk, &st); st.Mode&0o7777 != 0o640 || st.Uid != owner || st.Gid != team || err != nil || string(value[:n]) != "kept" {
-			t.Errorf("format %s: the chunk: mode %o of %d:%d, user.mark %q (%v)", format, st.Mode&0o7777, st.Uid, st.Gid, value[:max(n, 0)], err)
+		if unix.Stat(chunk, &st); st.Mode&0o7777 != 0o640 || st.Uid != owner || st.Gid != team ||
+			err != nil || string(value[:n]) != "kept" {
+			t.Errorf("format %s: the chunk: mode %o of %d:%d, user.mark %q (%v)",
+				format, st.Mode&0o7777, st.Uid, st.Gid, value[:max(n, 0)], err)
 		}
 		if data, _ := os.ReadFile(chunk); !bytes.Equal(data, bytes.Repeat([]byte{2}, 32)) {
 			t.Errorf("format %s: the chunk was not replaced", format)
@@ -357,7 +397,8 @@ func TestUnwritableArraysShowIt(t *testing.T) {
 		store := filepath.Join(base, "store")
 		run(t, zarrfs(t), "create", store, "--group", "--format", format)
 		for _, name := range []string{"plain", "fixed", "strange"} {
-			run(t, zarrfs(t), "create", store, name, "--shape", "4", "--dtype", "bool", "--codecs", "none", "--format", format)
+			run(t, zarrfs(t), "create", store, name, "--shape", "4", "--dtype", "bool", "--codecs",
+				"none", "--format", format)
 		}
 		decodedOnly(t, filepath.Join(store, "strange", document(format)), format)
 		os.Chmod(filepath.Join(store, "fixed"), 0o555)
@@ -368,13 +409,16 @@ func TestUnwritableArraysShowIt(t *testing.T) {
 			echo "$name: $(getfattr --only-values -n user.zarrfs.error $file 2> /dev/null)"
 		done
 		printf '{"attributes": {"a": 1}}' > $base/mnt/strange.json && echo "strange can be given attributes"`)
-		for _, want := range []string{"plain has mode 644", "plain can be opened", "plain: \n", "fixed has mode 444", "fixed: its folder in the store may not be changed",
-			"strange has mode 444", `strange: codec "numcodecs.bitround" cannot be written`, "strange can be given attributes"} {
+		for _, want := range []string{"plain has mode 644", "plain can be opened", "plain: \n",
+			"fixed has mode 444", "fixed: its folder in the store may not be changed",
+			"strange has mode 444", `strange: codec "numcodecs.bitround" cannot be written`,
+			"strange can be given attributes"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("format %s: expected %q", format, want)
 			}
 		}
-		if strings.Contains(out, "fixed can be opened") || strings.Contains(out, "strange can be opened") {
+		if strings.Contains(out, "fixed can be opened") ||
+			strings.Contains(out, "strange can be opened") {
 			t.Errorf("format %s: what cannot be written can be opened for it", format)
 		}
 		if t.Failed() {
@@ -392,14 +436,16 @@ func mountedByUser(t *testing.T, base, script string) string {
 	os.Mkdir(filepath.Join(base, "mnt"), 0o755)
 	run(t, "chown", "-R", fmt.Sprint(nobody), base)
 	run(t, "mknod", "-m", "666", filepath.Join(base, "fuse"), "c", "10", "229")
-	user := fmt.Sprintf("export base=%s XDG_STATE_HOME=%[1]s/state; $base/zarrfs mount $base/store $base/mnt || exit\n%s\n$base/zarrfs umount $base/mnt", base, script)
+	user := fmt.Sprintf("export base=%s XDG_STATE_HOME=%[1]s/state; $base/zarrfs mount "+
+		"$base/store $base/mnt || exit\n%s\n$base/zarrfs umount $base/mnt", base, script)
 	file := filepath.Join(base, "script")
 	if err := os.WriteFile(file, []byte(user), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	// With copies of the mounts of other tests, their umount would wait.
 	root := "awk '$3 == \"fuse.zarrfs\" { print $2 }' /proc/mounts | xargs -r umount -l; "
-	root += fmt.Sprintf("mount --bind %s/fuse /dev/fuse && setpriv --reuid %d --regid %[2]d --clear-groups sh %s", base, nobody, file)
+	root += fmt.Sprintf("mount --bind %s/fuse /dev/fuse && setpriv --reuid %d --regid %[2]d "+
+		"--clear-groups sh %s", base, nobody, file)
 	return run(t, "unshare", "-m", "sh", "-c", root)
 }
 
@@ -414,7 +460,8 @@ func decodedOnly(t *testing.T, path, format string) {
 	if format == "2" {
 		doc["filters"] = []any{map[string]any{"id": "bitround", "keepbits": 3}}
 	} else {
-		round := map[string]any{"name": "numcodecs.bitround", "configuration": map[string]any{"keepbits": 3}}
+		round := map[string]any{"name": "numcodecs.bitround",
+			"configuration": map[string]any{"keepbits": 3}}
 		doc["codecs"] = append([]any{round}, doc["codecs"].([]any)...)
 	}
 	if err == nil {

@@ -25,11 +25,13 @@ func newManyChunks(t *testing.T, number, chunk int, flags ...string) *manyChunks
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	for _, args := range [][]string{
 		{"create", store, "--group"}, {"create", store, "run", "--group"},
-		{"create", store, "run/a", "--shape", fmt.Sprint(number * chunk), "--chunks", fmt.Sprint(chunk), "--dtype", "|u1", "--codecs", "none"},
+		{"create", store, "run/a", "--shape", fmt.Sprint(number * chunk), "--chunks",
+			fmt.Sprint(chunk), "--dtype", "|u1", "--codecs", "none"},
 	} {
 		run(t, zarrfs(t), args...)
 	}
-	m := &manyChunks{t: t, d: started(t, store, flags...), number: number, chunk: chunk, data: make([]byte, number*chunk)}
+	m := &manyChunks{t: t, d: started(t, store, flags...), number: number, chunk: chunk,
+		data: make([]byte, number*chunk)}
 	rng := rand.NewChaCha8([32]byte{1})
 	rng.Read(m.data)
 	return m
@@ -39,7 +41,8 @@ func newManyChunks(t *testing.T, number, chunk int, flags ...string) *manyChunks
 func (m *manyChunks) renameOnceStored() (renamed <-chan error) {
 	done := make(chan error, 1)
 	go func() {
-		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Microsecond) {
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(
+			50 * time.Microsecond) {
 			if some, _ := os.ReadDir(filepath.Join(m.d.store, "run/a/c")); len(some) > 0 {
 				done <- os.Rename(filepath.Join(m.d.store, "run"), filepath.Join(m.d.store, "run2"))
 				return
@@ -84,7 +87,8 @@ func TestFlushFollowsRename(t *testing.T) {
 	}
 	defer f.Close()
 	for i := range m.number {
-		if _, err := f.WriteAt(m.data[i*m.chunk+10:(i+1)*m.chunk], int64(i*m.chunk+10)); err != nil {
+		_, err := f.WriteAt(m.data[i*m.chunk+10:(i+1)*m.chunk], int64(i*m.chunk+10))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,15 +140,18 @@ func TestBackgroundFollowsRename(t *testing.T) {
 	}
 	lost := 0
 	for _, i := range m.missing() {
-		if i < written && (len(kept) < (i+1)*m.chunk || !bytes.Equal(kept[i*m.chunk:][:m.chunk], m.data[i*m.chunk:][:m.chunk])) {
+		if i < written && (len(kept) < (i+1)*m.chunk ||
+			!bytes.Equal(kept[i*m.chunk:][:m.chunk], m.data[i*m.chunk:][:m.chunk])) {
 			lost++
 		}
 	}
-	t.Logf("written %d chunks (%v), fsync: %v, close: %v, missing: %d, kept in a file: %d bytes, lost: %d", written, err, syncErr, closeErr, len(m.missing()), len(kept), lost)
+	t.Logf("written %d chunks (%v), fsync: %v, close: %v, missing: %d, kept in a file: %d bytes, "+
+		"lost: %d", written, err, syncErr, closeErr, len(m.missing()), len(kept), lost)
 	if lost > 0 {
 		t.Errorf("lost: %d chunks\numount: %v %s", lost, umountErr, out)
 	}
-	if told := errors.Is(syncErr, syscall.ESTALE) || errors.Is(err, syscall.ESTALE); !told && len(m.missing()) > 0 {
+	if told := errors.Is(syncErr, syscall.ESTALE) || errors.Is(err, syscall.ESTALE); !told &&
+		len(m.missing()) > 0 {
 		t.Errorf("not all is in the array, and its writer was not told: %v, %v", err, syncErr)
 	}
 }

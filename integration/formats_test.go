@@ -21,9 +21,12 @@ func formatStore(t *testing.T, format string) string {
 	for _, args := range [][]string{
 		{"create", dir, "--group", "--format", format},
 		{"create", dir, "g", "--group", "--attributes", `{"title": "tree"}`},
-		{"create", dir, "g/a", "--shape", "10,4", "--dtype", "<f4", "--chunks", "3,4", "--fill-value", "NaN", "--codecs", "blosc:lz4:3", "--attributes", `{"units": "K", "n": {"x": [1, 2.5]}}`},
+		{"create", dir, "g/a", "--shape", "10,4", "--dtype", "<f4", "--chunks", "3,4",
+			"--fill-value", "NaN", "--codecs", "blosc:lz4:3", "--attributes",
+			`{"units": "K", "n": {"x": [1, 2.5]}}`},
 		{"create", dir, "g/n", "--shape", "()", "--dtype", ">i2", "--attributes", `{"none": null}`},
-		{"create", dir, "g/sub/w", "--shape", "3,2", "--dtype", "string", "--chunks", "2,1", "--codecs", "gzip:2", "--attributes", `{"lang": "de"}`},
+		{"create", dir, "g/sub/w", "--shape", "3,2", "--dtype", "string", "--chunks", "2,1",
+			"--codecs", "gzip:2", "--attributes", `{"lang": "de"}`},
 	} {
 		if out, err := command(zarrfs(t), args...); err != nil {
 			t.Fatalf("zarrfs %q: %v\n%s", args, err, out)
@@ -39,43 +42,58 @@ func TestTreesAreCopiedToTheOtherFormat(t *testing.T) {
 	for from, to := range map[string]string{"2": "3", "3": "2"} {
 		source := formatStore(t, from)
 		mnt, out := mount(t, source), t.TempDir()
-		shell(t, mnt, "echo hello world 0123456789 | dd of=g/a.raw bs=1 conv=notrunc status=none; printf 'ab' > g/n.raw; printf '\"grün\"\\n\"\"\\n\"c\"\\n\"d\"\\n\"\"\\n\"f\"\\n' > g/sub/w.jsonl")
-		shell(t, mnt, "tar -C . --sort=name -cf "+out+"/sorted.tar g; tar -cf "+out+"/reversed.tar g/sub/w.jsonl g/sub/w.json g/sub/zarr.json g/n.npy g/n.json g/a.npy g/a.json g/zarr.json")
+		shell(t, mnt, "echo hello world 0123456789 | dd of=g/a.raw bs=1 conv=notrunc "+
+			"status=none; printf 'ab' > g/n.raw; "+
+			"printf '\"grün\"\\n\"\"\\n\"c\"\\n\"d\"\\n\"\"\\n\"f\"\\n' > g/sub/w.jsonl")
+		shell(t, mnt, "tar -C . --sort=name -cf "+out+"/sorted.tar g; tar -cf "+out+
+			"/reversed.tar g/sub/w.jsonl g/sub/w.json g/sub/zarr.json g/n.npy g/n.json g/a.npy "+
+			"g/a.json g/zarr.json")
 		want := zarrPythonReads(t, source)
 		t.Setenv("OUT", out)
 		t.Setenv("FROM", mnt)
 		for _, tc := range []struct{ name, script, program string }{
 			{"cp", "cp -r $FROM/g g", "cp"},
-			{"cp over it", "cp -r $FROM/g g; setfattr -x user.zarr.attr.units g/a.npy; cp -r $FROM/g/. g", "setfattr"},
+			{"cp over it", "cp -r $FROM/g g; setfattr -x user.zarr.attr.units g/a.npy; " +
+				"cp -r $FROM/g/. g", "setfattr"},
 			{"rsync", "rsync -a $FROM/g/ g/", "rsync"},
 			{"tar", "tar -xf $OUT/sorted.tar", "tar"},
 			{"tar, data first", "tar -xf $OUT/reversed.tar", "tar"},
-			{"python", `python3 -c "import shutil, os; shutil.copytree(os.environ['FROM'] + '/g', 'g')"`, "python3"},
+			{"python", `python3 -c "import shutil, os; ` +
+				`shutil.copytree(os.environ['FROM'] + '/g', 'g')"`, "python3"},
 			{"document last", `mkdir -p g/sub; cp $FROM/g/n.npy g; setfattr -n user.zarrfs.create.fill_value -v '"NaN"' g; cp $FROM/g/a.npy g
 				cp $FROM/g/zarr.json $FROM/g/a.json $FROM/g/n.json g; cp $FROM/g/sub/w.json $FROM/g/sub/w.jsonl g/sub`, "setfattr"},
 		} {
 			t.Run(from+" to "+to+", "+tc.name, func(t *testing.T) {
 				need(t, tc.program)
 				store := filepath.Join(t.TempDir(), "t.zarr")
-				if out, err := command(zarrfs(t), "create", store, "--group", "--format", to); err != nil {
+				out, err := command(zarrfs(t), "create", store, "--group", "--format", to)
+				if err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
 				d := started(t, store)
 				shell(t, d.dir, tc.script)
 				for _, name := range []string{"g/a.npy", "g/a.raw", "g/n.npy", "g/sub/w.jsonl"} {
-					if got, want := read(t, d.path(name)), read(t, filepath.Join(mnt, name)); string(got) != string(want) {
-						t.Errorf("%s has %d bytes, expected %d:\n%.100q\n%.100q", name, len(got), len(want), got, want)
+					got, want := read(t, d.path(name)), read(t, filepath.Join(mnt, name))
+					if string(got) != string(want) {
+						t.Errorf("%s has %d bytes, expected %d:\n%.100q\n%.100q",
+							name, len(got), len(want), got, want)
 					}
 				}
-				for _, name := range []string{"g/zarr.json", "g/a.json", "g/n.json", "g/sub/w.json"} {
-					if got, want := attributesIn(t, d.path(name)), attributesIn(t, filepath.Join(mnt, name)); !reflect.DeepEqual(got, want) {
+				for _, name := range []string{
+					"g/zarr.json", "g/a.json", "g/n.json", "g/sub/w.json",
+				} {
+					got, want := attributesIn(t, d.path(name)),
+						attributesIn(t, filepath.Join(mnt, name))
+					if !reflect.DeepEqual(got, want) {
 						t.Errorf("%s: attributes %v, expected %v", name, got, want)
 					}
 				}
 				if err := d.stop(); err != nil {
 					t.Fatal(err)
 				}
-				if got := zarrPythonReads(t, store); tc.name != "document last" && !reflect.DeepEqual(got, want) || !reflect.DeepEqual(withoutChunks(got), withoutChunks(want)) {
+				if got := zarrPythonReads(t, store); tc.name != "document last" &&
+					!reflect.DeepEqual(got, want) ||
+					!reflect.DeepEqual(withoutChunks(got), withoutChunks(want)) {
 					t.Errorf("zarr-python reads\n%v\nexpected\n%v", got, want)
 				}
 			})
@@ -164,10 +182,12 @@ func TestMovedToTheOtherFormat(t *testing.T) {
 func TestOtherFormatRefused(t *testing.T) {
 	source, d := mount(t, formatStore(t, "2")), started(t, formatStore(t, "3"))
 	before := read(t, d.path("g/n.json"))
-	if out, err := command("cp", filepath.Join(source, "g/a.json"), d.path("g/n.json")); err == nil {
+	out, err := command("cp", filepath.Join(source, "g/a.json"), d.path("g/n.json"))
+	if err == nil {
 		t.Errorf("cp: %s", out)
 	}
-	const why = "shape: expected [], as the node of format 3 has it, found [10 4] in a document of format 2"
+	const why = "shape: expected [], as the node of format 3 has it, " +
+		"found [10 4] in a document of format 2"
 	if got := xattr(t, d.path("g/n.npy"), "user.zarrfs.error"); got != `cannot change "g/n": `+why {
 		t.Errorf("user.zarrfs.error: %s", got)
 	}

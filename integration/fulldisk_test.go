@@ -19,11 +19,14 @@ func TestFullDisk(t *testing.T) {
 	needRoot(t)
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
 	disk := tmpfs(t, "4m")
-	spec := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{64, 16384}, Chunks: []int64{4, 4096}, Shards: []int64{16, 8192}, Order: "C", Keys: "/", Index: "end",
-		Codec: `[{"name": "zstd", "configuration": {"level": 1, "checksum": false}}]`, Filter: "null"}
+	spec := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{64, 16384},
+		Chunks: []int64{4, 4096}, Shards: []int64{16, 8192}, Order: "C", Keys: "/", Index: "end",
+		Codec:  `[{"name": "zstd", "configuration": {"level": 1, "checksum": false}}]`,
+		Filter: "null"}
 	store := filepath.Join(disk, "s.zarr")
 	spec.write(t, store)
-	f := &fullDisk{daemon: started(t, store), spec: spec, ballast: filepath.Join(disk, "ballast"), rng: rand.New(rand.NewPCG(1, 3))}
+	f := &fullDisk{daemon: started(t, store), spec: spec, ballast: filepath.Join(disk, "ballast"),
+		rng: rand.New(rand.NewPCG(1, 3))}
 	f.want = expected{fill: spec.fill, now: spec.fill(64 * 16384)}
 	cycles := count("ZARRFS_FULL_CYCLES", 100)
 	for i := range cycles {
@@ -34,7 +37,9 @@ func TestFullDisk(t *testing.T) {
 	if err := f.stop(); err != nil {
 		t.Error(err)
 	}
-	if err := reader.check(filepath.Join(store, "a"), spec, f.want.now, filepath.Join(t.TempDir(), "want")); err != nil {
+	err := reader.check(filepath.Join(store, "a"), spec, f.want.now,
+		filepath.Join(t.TempDir(), "want"))
+	if err != nil {
 		t.Error(err)
 	}
 	fmt.Printf("%s: %d cycles, lost: 0\n", t.Name(), cycles)
@@ -76,8 +81,10 @@ func (f *fullDisk) cycle(number int) (err error) {
 	if err := f.refused(a, b); err != nil {
 		return err
 	}
-	for _, name := range f.spec.leftovers(f.store) { // a running daemon has a folder of its own there, with an owner and locks
-		if base := filepath.Base(name); !strings.HasPrefix(base, ".zarrfs-") && base != "owner" && !strings.HasPrefix(base, "lock-") {
+	// a running daemon has a folder of its own there, with an owner and locks
+	for _, name := range f.spec.leftovers(f.store) {
+		if base := filepath.Base(name); !strings.HasPrefix(base, ".zarrfs-") && base != "owner" &&
+			!strings.HasPrefix(base, "lock-") {
 			return fmt.Errorf("a temporary is left: %s", name)
 		}
 	}
@@ -156,7 +163,8 @@ func (f *fullDisk) refused(handles ...*os.File) error {
 func (f *fullDisk) cannotUnmount() error {
 	out, err := command(f.bin, "umount", f.dir)
 	if err == nil || !bytes.Contains(out, []byte("a")) || !f.mounted() {
-		return fmt.Errorf("zarrfs umount of what cannot be stored: %v, mounted: %v\n%s", err, f.mounted(), out)
+		return fmt.Errorf("zarrfs umount of what cannot be stored: %v, mounted: %v\n%s",
+			err, f.mounted(), out)
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 // reads are the names of functions that read input from strangers, and readers the packages with
 // such functions.
 var (
-	reads   = regexp.MustCompile(`^(Parse|Decode|Strip|Consolidated|Upgrade|Posted|FromPosted|Fill(V2|V3)$)`)
+	reads = regexp.MustCompile(
+		`^(Parse|Decode|Strip|Consolidated|Upgrade|Posted|FromPosted|Fill(V2|V3)$)`)
 	readers = []string{
 		"compress", "compress/blosc", "compress/inflate", "compress/zstd", "layout/npy",
 		"zarrcore/codec", "zarrcore/dtype", "zarrcore/meta", "zarrcore/pyjson",

@@ -25,7 +25,8 @@ func TestInterop(t *testing.T) {
 	if !exists(filepath.Join(out, "interop.done")) {
 		script := "interop/make_stores.py"
 		generate(t, v2, script, "--writer", "zarr1", "--writer", "zarr2", out)
-		generate(t, v3, script, "--writer", "zarr3", "--writer", "tensorstore", "--writer", "handmade", out)
+		generate(t, v3, script, "--writer", "zarr3", "--writer", "tensorstore", "--writer",
+			"handmade", out)
 		generate(t, v3, script, "--writer", "zarrs", out)
 		markDone(t, out, "interop.done")
 	}
@@ -44,7 +45,8 @@ func TestInteropNewest(t *testing.T) {
 	}
 	names := `^newest-`
 	if os.Getenv("ZARRFS_INTEROP_ALL") == "" {
-		names = `^newest-(v3-new|v3-types|both)` // most stores are as those of 3.1.6, and `make interop` goes through all
+		// most stores are as those of 3.1.6, and `make interop` goes through all
+		names = `^newest-(v3-new|v3-types|both)`
 	}
 	compareAll(t, newest, out, regexp.MustCompile(names))
 }
@@ -60,7 +62,8 @@ func newestPython(t *testing.T) string {
 	if os.Getenv("ZARRFS_REQUIRE_NEWEST") == "1" {
 		t.Fatalf("no Python at %s: run `make peers`, or set ZARRFS_PY_NEWEST", path)
 	}
-	t.Skipf("SKIPPED: no Python of 3.12 or later with the newest zarr-python at %s: run `make peers`, or set ZARRFS_PY_NEWEST", path)
+	t.Skipf("SKIPPED: no Python of 3.12 or later with the newest zarr-python at %s: "+
+		"run `make peers`, or set ZARRFS_PY_NEWEST", path)
 	return ""
 }
 
@@ -90,7 +93,8 @@ func python(t *testing.T, env, venv string) string {
 	if os.Getenv("ZARRFS_REQUIRE_PEERS") == "1" {
 		t.Fatalf("no Python at %s: run `make interop`, or set %s", path, env)
 	}
-	t.Skipf("SKIPPED: no Python with the peers' packages at %s: run `make interop`, or set %s", path, env)
+	t.Skipf("SKIPPED: no Python with the peers' packages at %s: run `make interop`, or set %s",
+		path, env)
 	return ""
 }
 
@@ -161,7 +165,8 @@ func compareAll(t *testing.T, python, out string, names *regexp.Regexp) {
 		sum.wanted += len(m.Arrays)
 		sum.notWritten += len(m.Skipped)
 	}
-	fmt.Printf("%s: arrays compared: %d, different: %d (%d could not be written by their library)\n",
+	fmt.Printf(
+		"%s: arrays compared: %d, different: %d (%d could not be written by their library)\n",
 		t.Name(), sum.compared, sum.different, sum.notWritten)
 	if sum.compared != sum.wanted || sum.wanted == 0 {
 		t.Errorf("%d arrays were to be compared, %d were", sum.wanted, sum.compared)
@@ -198,9 +203,12 @@ func compareStore(t *testing.T, python, out, file string, m manifest) (compared,
 }
 
 // compareStoreAt is compareStore for a copy of the store.
-func compareStoreAt(t *testing.T, python, out, store, file string, m manifest) (compared, different int) {
+func compareStoreAt(
+	t *testing.T, python, out, store, file string, m manifest,
+) (compared, different int) {
 	dir := mount(t, store)
-	printed, err := command(python, "interop/compare.py", dir, filepath.Join(out, "expected", m.Store), file)
+	printed, err := command(python, "interop/compare.py", dir,
+		filepath.Join(out, "expected", m.Store), file)
 	found := summary.FindSubmatch(printed)
 	if err != nil || found == nil {
 		t.Errorf("%s", strings.TrimSpace(string(printed)))

@@ -22,14 +22,20 @@ const killPoints = 15
 // killed are the arrays that it writes: two chunks to a row of objects, rows that are appended and
 // cut.
 var killed = []arraySpec{
-	{Format: 3, Type: elementTypes[4], Shape: []int64{64, 256}, Chunks: []int64{8, 64}, Shards: []int64{16, 128}, Order: "C", Keys: "/", Index: "end",
-		Codec: `[{"name": "zstd", "configuration": {"level": 1, "checksum": true}}]`, Filter: "null"},
-	{Format: 3, Type: elementTypes[4], Shape: []int64{62, 256}, Order: "C", Keys: "/", Index: "end", Grid: bounded("16, 128"),
-		Codec: `[{"name": "zstd", "configuration": {"level": 1, "checksum": true}}]`, Filter: "null"},
+	{Format: 3, Type: elementTypes[4], Shape: []int64{64, 256}, Chunks: []int64{8, 64},
+		Shards: []int64{16, 128}, Order: "C", Keys: "/", Index: "end",
+		Codec:  `[{"name": "zstd", "configuration": {"level": 1, "checksum": true}}]`,
+		Filter: "null"},
+	{Format: 3, Type: elementTypes[4], Shape: []int64{62, 256}, Order: "C", Keys: "/", Index: "end",
+		Grid:   bounded("16, 128"),
+		Codec:  `[{"name": "zstd", "configuration": {"level": 1, "checksum": true}}]`,
+		Filter: "null"},
 	{Format: 3, Type: elementTypes[4], Shape: []int64{62, 256}, Chunks: []int64{1, 64},
 		Shards: []int64{}, Order: "C", Keys: "/", Index: "end", Grid: bounded("16, 128"),
-		Codec: `[{"name": "zstd", "configuration": {"level": 1, "checksum": true}}]`, Filter: "null"},
-	{Format: 2, Type: elementTypes[2], Shape: []int64{64, 256}, Chunks: []int64{16, 128}, Order: "C", Keys: ".", Codec: `{"id": "zlib", "level": 1}`, Filter: "null"},
+		Codec:  `[{"name": "zstd", "configuration": {"level": 1, "checksum": true}}]`,
+		Filter: "null"},
+	{Format: 2, Type: elementTypes[2], Shape: []int64{64, 256}, Chunks: []int64{16, 128},
+		Order: "C", Keys: ".", Codec: `{"id": "zlib", "level": 1}`, Filter: "null"},
 }
 
 // TestKilledAtAnyCall kills the daemon before each file-system call that it makes in the store
@@ -39,7 +45,8 @@ func TestKilledAtAnyCall(t *testing.T) {
 	zarrfs(t)
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
 	for _, spec := range killed {
-		t.Run(fmt.Sprintf("v%d, bounded %v, shards %v", spec.Format, spec.Grid != "", spec.Shards != nil), func(t *testing.T) {
+		t.Run(fmt.Sprintf("v%d, bounded %v, shards %v", spec.Format, spec.Grid != "",
+			spec.Shards != nil), func(t *testing.T) {
 			calls, _ := killOnce(t, spec, reader, 0)
 			var points, dirty atomic.Int64
 			t.Run("calls", func(t *testing.T) { // it ends when all of them have
@@ -59,11 +66,14 @@ func TestKilledAtAnyCall(t *testing.T) {
 				}
 			})
 			if !t.Failed() {
-				fmt.Printf("%s: killed before %d of %d calls, with unsaved writes at %d; acknowledged bytes lost: 0, torn objects: 0\n",
+				fmt.Printf("%s: killed before %d of %d calls, with unsaved writes at %d; "+
+					"acknowledged bytes lost: 0, torn objects: 0\n",
 					t.Name(), points.Load(), calls, dirty.Load())
 			}
-			if calls < killWrites/10 || points.Load() < killPoints/2 || dirty.Load() < points.Load()/2 {
-				t.Errorf("the test shows nothing: %d calls, %d kills, %d with unsaved writes", calls, points.Load(), dirty.Load())
+			if calls < killWrites/10 || points.Load() < killPoints/2 ||
+				dirty.Load() < points.Load()/2 {
+				t.Errorf("the test shows nothing: %d calls, %d kills, %d with unsaved writes",
+					calls, points.Load(), dirty.Load())
 			}
 		})
 	}
@@ -144,7 +154,8 @@ func afterDeath(t *testing.T, d *daemon, spec arraySpec, e *expected, reader *pe
 	if names := spec.leftovers(d.store); names != nil {
 		return fmt.Errorf("left over: %v", names)
 	}
-	return reader.check(filepath.Join(d.store, "a"), spec, found, filepath.Join(t.TempDir(), "want"))
+	return reader.check(filepath.Join(d.store, "a"), spec, found,
+		filepath.Join(t.TempDir(), "want"))
 }
 
 // regrown lets the array grow by n bytes. They are fill, or what was being written there and is not
@@ -160,7 +171,8 @@ func regrown(path string, e *expected, since []wrote, n int64) ([]byte, error) {
 	}
 	again := expected{acked: append(bytes.Clone(e.now), e.fill(n)...), since: since, fill: e.fill}
 	if lost := again.lost(found); lost >= 0 || int64(len(found)) != end+n {
-		return nil, fmt.Errorf("grown from %d to %d bytes after a kill, byte %d of %d is not fill", end, end+n, lost, len(found))
+		return nil, fmt.Errorf("grown from %d to %d bytes after a kill, byte %d of %d is not fill",
+			end, end+n, lost, len(found))
 	}
 	return found, nil
 }
@@ -220,7 +232,8 @@ func TestTracerKills(t *testing.T) {
 		file := filepath.Join(dir, "file")
 		trace := &tracer{below: dir, at: at}
 		trace.armed.Store(true)
-		ended, err := trace.launch(exec.Command("dd", "if=/dev/zero", "of="+file, "bs=1", "count=9", "status=none"))
+		ended, err := trace.launch(exec.Command("dd", "if=/dev/zero", "of="+file, "bs=1", "count=9",
+			"status=none"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +248,8 @@ func TestTracerKills(t *testing.T) {
 			want = 0
 		}
 		if (err != nil) != (at > 0) || size != want {
-			t.Errorf("killed before call %d of %d: %d bytes, expected %d; %v", at, trace.seen.Load(), size, want, err)
+			t.Errorf("killed before call %d of %d: %d bytes, expected %d; %v",
+				at, trace.seen.Load(), size, want, err)
 		}
 	}
 }

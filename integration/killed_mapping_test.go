@@ -55,8 +55,8 @@ func TestKilledWhileItDropsPages(t *testing.T) {
 	}
 }
 
-// writeThroughMapping writes to the array a of a mount until that fails: in this goroutine through a
-// mapping, which ends this process, in another by WRITEs.
+// writeThroughMapping writes to the array a of a mount until that fails: in this goroutine through
+// a mapping, which ends this process, in another by WRITEs.
 func writeThroughMapping(dir string) error {
 	f, err := os.OpenFile(filepath.Join(dir, "a.npy"), os.O_RDWR, 0)
 	if err != nil {

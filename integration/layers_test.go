@@ -137,7 +137,8 @@ const backendLayer = 2
 // third says which third-party modules each package may use beside
 // golang.org/x; all others use none.
 var third = map[string][]string{
-	"compress":       {"github.com/klauspost/compress", "github.com/pierrec/lz4", "github.com/dsnet/compress", "github.com/ulikunitz/xz"},
+	"compress": {"github.com/klauspost/compress", "github.com/pierrec/lz4",
+		"github.com/dsnet/compress", "github.com/ulikunitz/xz"},
 	"compress/blosc": {"github.com/klauspost/compress", "github.com/pierrec/lz4"},
 	"fs":             {"github.com/hanwen/go-fuse"},
 	"fs/attach":      {"github.com/hanwen/go-fuse"},
@@ -164,7 +165,8 @@ func sources(t *testing.T, visit func(pkg, file string, f *ast.File)) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+		if d.IsDir() && path != root &&
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(path, ".go") {
@@ -210,10 +212,12 @@ func TestLayers(t *testing.T) {
 }
 
 func allowed(pkg, path string) bool {
-	if !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") || strings.HasPrefix(path, "golang.org/x/") {
+	if !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") ||
+		strings.HasPrefix(path, "golang.org/x/") {
 		return true
 	}
-	if (pkg == "compress/shuffle" || pkg == "compress/zstd") && strings.HasPrefix(path, "github.com/klauspost/cpuid") {
+	if (pkg == "compress/shuffle" || pkg == "compress/zstd") &&
+		strings.HasPrefix(path, "github.com/klauspost/cpuid") {
 		return true
 	}
 	for _, m := range third[pkg] {

@@ -24,7 +24,8 @@ func libraryStore(t *testing.T, format string) string {
 	dir := filepath.Join(t.TempDir(), "s.zarr")
 	for _, args := range [][]string{
 		{"create", dir, "--group", "--format", format, "--attributes", `{"title": "root"}`},
-		{"create", dir, "a", "--shape", "3", "--dtype", "float64", "--attributes", `{"units": "K"}`},
+		{"create", dir, "a", "--shape", "3", "--dtype", "float64", "--attributes",
+			`{"units": "K"}`},
 		{"create", dir, "g", "--group", "--attributes", `{"title": "sub"}`},
 	} {
 		run(t, zarrfs(t), args...)
@@ -68,10 +69,12 @@ func TestMountIsNoStore(t *testing.T) {
 					checkNoStore(t, line, store)
 				}
 				soonSameTree(t, store, before)
-				if why := xattr(t, d.dir, "user.zarrfs.error"); !strings.HasSuffix(why, "open the store itself: "+store) {
+				why := xattr(t, d.dir, "user.zarrfs.error")
+				if !strings.HasSuffix(why, "open the store itself: "+store) {
 					t.Errorf("user.zarrfs.error of the mount is %q", why)
 				}
-				if !strings.Contains(string(read(t, d.path(".zarrfs/status.json"))), "open the store itself: "+store) {
+				if !strings.Contains(string(read(t, d.path(".zarrfs/status.json"))),
+					"open the store itself: "+store) {
 					t.Error("status.json has no such error")
 				}
 				if err := d.stop(); err != nil {
@@ -121,8 +124,8 @@ open(new + "/zarr.json").read(); time.sleep(0.5); os.stat(new)`, mnt+"/mine"))
 	}
 }
 
-// TestSignposts reads the documents of format 2 that a mount has for libraries. No program that lists
-// or copies the mount meets them, and none can write or remove them.
+// TestSignposts reads the documents of format 2 that a mount has for libraries. No program that
+// lists or copies the mount meets them, and none can write or remove them.
 func TestSignposts(t *testing.T) {
 	need(t, "rsync", "tar", "cpio")
 	for _, format := range []string{"2", "3"} {
@@ -323,7 +326,8 @@ func TestGroupDocumentsAreEdited(t *testing.T) {
 			}
 		}
 		for _, group := range []string{"", "g", "x"} {
-			if title := xattr(t, filepath.Join(mnt, group), "user.zarr.attr.title"); title != `"third"` {
+			title := xattr(t, filepath.Join(mnt, group), "user.zarr.attr.title")
+			if title != `"third"` {
 				t.Errorf("format %s: the title of %q is %s", format, group, title)
 			}
 			if f := xattr(t, filepath.Join(mnt, group), "user.zarr.format"); f != format {
@@ -344,8 +348,15 @@ func TestGroupDocumentsBetweenMounts(t *testing.T) {
 		src, dst, tmp := mount(t, from), mount(t, to), t.TempDir()
 		shell(t, src, `sed s/root/moved/ zarr.json > `+tmp+`/x; mv `+tmp+`/x zarr.json; cp zarr.json `+dst+`/zarr.json
 			cp -r . `+dst+`/cp; tar c g plain zarr.json | tar x -C `+dst+`/g`)
-		for group, want := range map[string]string{"": "moved", "cp": "moved", "cp/g": "sub", "g": "moved", "g/g": "sub"} {
-			if title := xattr(t, filepath.Join(dst, group), "user.zarr.attr.title"); title != `"`+want+`"` {
+		for group, want := range map[string]string{
+			"":     "moved",
+			"cp":   "moved",
+			"cp/g": "sub",
+			"g":    "moved",
+			"g/g":  "sub",
+		} {
+			title := xattr(t, filepath.Join(dst, group), "user.zarr.attr.title")
+			if title != `"`+want+`"` {
 				t.Errorf("formats %v: the title of %q is %s", formats, group, title)
 			}
 		}
@@ -388,13 +399,15 @@ func TestArrayDocumentOverGroup(t *testing.T) {
 		t.Helper()
 		want := `"` + group + `" is a group; a document of an array cannot replace it. ` +
 			"To write with zarr or xarray, open the store itself: " + store
-		if why := xattr(t, filepath.Join(mnt, path), "user.zarrfs.error"); !strings.HasSuffix(why, want) {
+		why := xattr(t, filepath.Join(mnt, path), "user.zarrfs.error")
+		if !strings.HasSuffix(why, want) {
 			t.Errorf("user.zarrfs.error of %q is %q, expected %q", path, why, want)
 		}
 	}
 	write := func(name string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(mnt, name), doc, 0o666); !isErrno(err, "invalid argument") {
+		err := os.WriteFile(filepath.Join(mnt, name), doc, 0o666)
+		if !isErrno(err, "invalid argument") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -420,7 +433,9 @@ func TestArrayDocumentOverGroup(t *testing.T) {
 	}
 }
 
-func isErrno(err error, text string) bool { return err != nil && strings.HasSuffix(err.Error(), text) }
+func isErrno(err error, text string) bool {
+	return err != nil && strings.HasSuffix(err.Error(), text)
+}
 
 // TestStoreCopiedIntoMount copies the files of a store into a mount, which is not how an array gets
 // there: cp says so.
@@ -432,7 +447,8 @@ func TestStoreCopiedIntoMount(t *testing.T) {
 		if err == nil {
 			t.Errorf("format %s: cp -r copies a store: %s", format, out)
 		}
-		if status := read(t, filepath.Join(mnt, ".zarrfs/status.json")); !strings.Contains(string(status), "open the store itself: "+store) {
+		status := read(t, filepath.Join(mnt, ".zarrfs/status.json"))
+		if !strings.Contains(string(status), "open the store itself: "+store) {
 			t.Errorf("format %s: status.json says\n%s", format, status)
 		}
 	}
@@ -463,8 +479,9 @@ func TestWrittenDocumentIsListed(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		mnt := mount(t, libraryStore(t, format))
 		for name, write := range map[string]string{
-			"document":  `open("m/zarr.json", "w").write('{"attributes": {"made by": "me"}}')`,
-			"open":      `f = open("m/zarr.json", "w"); f.write('{"attributes": {"made by": "me"}}')`,
+			"document": `open("m/zarr.json", "w").write('{"attributes": {"made by": "me"}}')`,
+			"open": `f = open("m/zarr.json", "w"); f.write('{"attributes": ` +
+				`{"made by": "me"}}')`,
 			"attribute": `os.setxattr("m", "user.zarr.attr.made by", b'"me"')`,
 		} {
 			t.Run(name+" of format "+format, func(t *testing.T) {
@@ -494,7 +511,8 @@ func TestReadmeRecipe(t *testing.T) {
 		store := libraryStore(t, format)
 		run(t, zarrfs(t), "create", store, "ocean", "--group")
 		for _, name := range []string{"temperature", "salt"} {
-			run(t, zarrfs(t), "create", store, "ocean/"+name, "--shape", "2,3", "--dtype", "float32",
+			run(t, zarrfs(t), "create", store, "ocean/"+name, "--shape", "2,3",
+				"--dtype", "float32",
 				"--attributes", `{"units": "K"}`, "--dimension-names", "y,x")
 		}
 		mnt := mount(t, store)
@@ -509,7 +527,8 @@ for name in want:
     assert ds[name].attrs["units"] == want[name].attrs["units"] == "K", ds
     assert ds[name].values.tobytes() == want[name].values.tobytes(), ds
 `
-		cmd := limited(t, absolute(t, py), "-c", strings.ReplaceAll(check, "STORE", strconv.Quote(store)))
+		cmd := limited(t, absolute(t, py), "-c",
+			strings.ReplaceAll(check, "STORE", strconv.Quote(store)))
 		cmd.Dir = filepath.Dir(mnt)
 		if err := os.Symlink(mnt, filepath.Join(cmd.Dir, "mnt")); err != nil {
 			t.Fatal(err)

@@ -36,19 +36,22 @@ func TestMemoryGroup(t *testing.T) {
 	group := memoryGroup(t, limit)
 	store, mnt := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
 	run(t, zarrfs(t), "create", store, "--group")
-	shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
+	shell(t, mnt,
+		fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
 	defer unmount(t, mnt)
 	row := make([]byte, 1<<20)
 	for i := range row {
 		row[i] = byte(i >> 4)
 	}
-	head := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", written/len(row), len(row))
+	head := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }",
+		written/len(row), len(row))
 	head += strings.Repeat(" ", 127-10-len(head)) + "\n"
 	f, err := os.Create(filepath.Join(mnt, "a.npy"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.WriteString("\x93NUMPY\x01\x00" + string([]byte{byte(len(head)), 0}) + head); err != nil {
+	if _, err := f.WriteString(
+		"\x93NUMPY\x01\x00" + string([]byte{byte(len(head)), 0}) + head); err != nil {
 		t.Fatal(err)
 	}
 	for i := range written / len(row) {
@@ -87,15 +90,18 @@ func TestMemoryGroupReaders(t *testing.T) {
 	group := memoryGroup(t, limit)
 	store, mnt := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
 	run(t, zarrfs(t), "create", store, "--group")
-	run(t, zarrfs(t), "create", store, "a", "--shape", fmt.Sprintf("%d,%d", rows, columns), "--chunks", "16,131072", "--dtype", "uint8")
-	shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
+	run(t, zarrfs(t), "create", store, "a", "--shape", fmt.Sprintf("%d,%d", rows, columns),
+		"--chunks", "16,131072", "--dtype", "uint8")
+	shell(t, mnt,
+		fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
 	defer unmount(t, mnt)
 	f, err := os.OpenFile(filepath.Join(mnt, "a.raw"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	byteAt := func(at int64) byte { return byte(at>>14) | 1 } // the same in each stretch of wide bytes
+	// the same in each stretch of wide bytes
+	byteAt := func(at int64) byte { return byte(at>>14) | 1 }
 	row := make([]byte, columns)
 	for r := range int64(rows) {
 		for i := range row {
@@ -120,7 +126,8 @@ func TestMemoryGroupReaders(t *testing.T) {
 			for time.Now().Before(end) {
 				if i < writers { // the same as before, so that readers need not know the order
 					at := random.Int64N(rows*columns/wide) * wide
-					if _, err := file.WriteAt(bytes.Repeat([]byte{byteAt(at)}, wide), at); err != nil {
+					_, err := file.WriteAt(bytes.Repeat([]byte{byteAt(at)}, wide), at)
+					if err != nil {
 						t.Errorf("write at byte %d: %v", at, err)
 						return
 					}
@@ -141,7 +148,8 @@ func TestMemoryGroupReaders(t *testing.T) {
 		})
 	}
 	done.Wait()
-	if most := peakMemory(t, daemonPID(t, mnt)); most > limit/4*3 { // the kernel ends it at the limit
+	most := peakMemory(t, daemonPID(t, mnt))
+	if most > limit/4*3 { // the kernel ends it at the limit
 		t.Errorf("the daemon had %d MiB in memory, expected at most %d", most>>20, limit>>20/4*3)
 	}
 }
@@ -161,16 +169,19 @@ func TestMemoryGroupNarrow(t *testing.T) {
 	arrays := []string{"1024,4096", "256,16384"}
 	for i, shape := range arrays {
 		rows, columns, _ := strings.Cut(shape, ",")
-		run(t, zarrfs(t), "create", store, fmt.Sprintf("a%d", i), "--shape", shape, "--dtype", "uint8", "--chunks", rows+",1", "--shards", rows+","+columns)
+		run(t, zarrfs(t), "create", store, fmt.Sprintf("a%d", i), "--shape", shape, "--dtype",
+			"uint8", "--chunks", rows+",1", "--shards", rows+","+columns)
 	}
-	shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
+	shell(t, mnt,
+		fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
 	defer unmount(t, mnt)
 	content := make([]byte, size)
 	for i := range content {
 		content[i] = linkedByte(int64(i))
 	}
 	for i := range arrays {
-		if err := os.WriteFile(filepath.Join(mnt, fmt.Sprintf("a%d.raw", i)), content, 0o666); err != nil {
+		err := os.WriteFile(filepath.Join(mnt, fmt.Sprintf("a%d.raw", i)), content, 0o666)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -178,7 +189,8 @@ func TestMemoryGroupNarrow(t *testing.T) {
 	end := time.Now().Add(seconds * time.Second)
 	for i := range readers + writers {
 		done.Go(func() {
-			file, err := os.OpenFile(filepath.Join(mnt, fmt.Sprintf("a%d.raw", i%len(arrays))), os.O_RDWR, 0)
+			file, err := os.OpenFile(filepath.Join(mnt, fmt.Sprintf("a%d.raw", i%len(arrays))),
+				os.O_RDWR, 0)
 			if err != nil {
 				t.Error(err)
 				return
@@ -190,7 +202,8 @@ func TestMemoryGroupNarrow(t *testing.T) {
 				at := random.Int64N(size - int64(len(buf)))
 				if i < writers { // the same as before
 					_, err = file.WriteAt(content[at:at+int64(len(buf))], at)
-				} else if _, err = file.ReadAt(buf, at); err == nil && !bytes.Equal(buf, content[at:at+int64(len(buf))]) {
+				} else if _, err = file.ReadAt(buf, at); err == nil &&
+					!bytes.Equal(buf, content[at:at+int64(len(buf))]) {
 					err = errors.New("wrong bytes")
 				}
 				if err != nil {
@@ -211,20 +224,26 @@ func TestMemoryGroupNarrow(t *testing.T) {
 // memoryGroup makes a control group of that many bytes of memory, until the test ends.
 func memoryGroup(t *testing.T, limit int64) string {
 	t.Helper()
-	for top, file := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes", "/sys/fs/cgroup": "memory.max"} {
+	for top, file := range map[string]string{
+		"/sys/fs/cgroup/memory": "memory.limit_in_bytes",
+		"/sys/fs/cgroup":        "memory.max",
+	} {
 		group := filepath.Join(top, "zarrfs-test-"+strconv.Itoa(os.Getpid()))
 		if os.Mkdir(group, 0o777) != nil {
 			continue
 		}
-		if !exists(filepath.Join(group, file)) { // this is not a file system of control groups, or has none of memory
+		// this is not a file system of control groups, or has none of memory
+		if !exists(filepath.Join(group, file)) {
 			os.Remove(group)
 			continue
 		}
 		t.Cleanup(func() { // the kernel may hold it for a moment
-			for end := time.Now().Add(10 * time.Second); os.Remove(group) != nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(10 * time.Second); os.Remove(group) != nil &&
+				time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			}
 		})
-		if err := os.WriteFile(filepath.Join(group, file), []byte(strconv.FormatInt(limit, 10)), 0); err != nil {
+		err := os.WriteFile(filepath.Join(group, file), []byte(strconv.FormatInt(limit, 10)), 0)
+		if err != nil {
 			t.Fatal(err)
 		}
 		return group
@@ -244,12 +263,14 @@ func TestAddressLimit(t *testing.T) {
 	const step, most = 100_000, 8_000_000 // KiB, as ulimit has it
 	var refused, crashed []int
 	for limit := 8 * step; limit <= most; limit += step {
-		out, err := command("bash", "-c", fmt.Sprintf("ulimit -v %d; %s mount %s %s", limit, zarrfs(t), store, mnt))
+		out, err := command("bash", "-c",
+			fmt.Sprintf("ulimit -v %d; %s mount %s %s", limit, zarrfs(t), store, mnt))
 		text := string(out)
 		switch {
 		case err == nil:
 			unmount(t, mnt)
-			t.Logf("refused with %v KiB of addresses, not started with %v, mounted with %d", refused, crashed, limit)
+			t.Logf("refused with %v KiB of addresses, not started with %v, mounted with %d",
+				refused, crashed, limit)
 			if len(refused) == 0 {
 				t.Error("no limit was refused in words")
 			}
@@ -260,7 +281,8 @@ func TestAddressLimit(t *testing.T) {
 			strings.Contains(text, "runtime stack:"),
 			strings.Contains(text, "runtime/cgo:"):
 			crashed = append(crashed, limit)
-			if strings.Contains(text, "main.main(") || strings.Contains(text, "died while starting") {
+			if strings.Contains(text, "main.main(") ||
+				strings.Contains(text, "died while starting") {
 				t.Errorf("with %d KiB of addresses the program began and crashed:\n%s", limit, text)
 			}
 		default:
@@ -276,7 +298,8 @@ func TestNothingIsInherited(t *testing.T) {
 	need(t, "bash", "flock")
 	store, mnt := treeStore(t), t.TempDir()
 	defer unmount(t, mnt)
-	cmd := limited(t, "timeout", "60", "bash", "-c", `exec 9>lock; flock 9; "$0" mount "$1" "$2" 7>&1 | cat; flock -u 9; exec 9>&-; exec 9>lock; flock -n 9`, zarrfs(t), store, mnt)
+	cmd := limited(t, "timeout", "60", "bash", "-c", `exec 9>lock; flock 9; "$0" mount "$1" "$2" `+
+		`7>&1 | cat; flock -u 9; exec 9>&-; exec 9>lock; flock -n 9`, zarrfs(t), store, mnt)
 	cmd.Dir = t.TempDir()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -291,7 +314,8 @@ func TestNothingIsInherited(t *testing.T) {
 // daemonPID returns the number of the process that serves a mount.
 func daemonPID(t *testing.T, mnt string) string {
 	t.Helper()
-	_, pid, found := strings.Cut(string(read(t, filepath.Join(mnt, ".zarrfs/status.json"))), `"pid":`)
+	_, pid, found := strings.Cut(
+		string(read(t, filepath.Join(mnt, ".zarrfs/status.json"))), `"pid":`)
 	if !found {
 		t.Fatal("status.json names no process")
 	}
@@ -313,7 +337,8 @@ func TestMountedFromAnywhere(t *testing.T) {
 		"all closed":         `"$0" mount "$1" "$2" <&- >&- 2>&-`,
 		"all pipes":          `sleep 0 | "$0" mount "$1" "$2" 2>&1 | cat`,
 		"a reader that ends": `"$0" mount "$1" "$2" 2>&1 | true`,
-		"a session ends":     `setsid --wait bash -c '"$0" mount "$1" "$2"; kill -HUP 0' "$0" "$1" "$2"; [ -e "$2/zarr.json" ]`,
+		"a session ends": `setsid --wait bash -c '"$0" mount "$1" "$2"; ` +
+			`kill -HUP 0' "$0" "$1" "$2"; [ -e "$2/zarr.json" ]`,
 	} {
 		t.Run(what, func(t *testing.T) {
 			mnt := t.TempDir()
@@ -324,7 +349,9 @@ func TestMountedFromAnywhere(t *testing.T) {
 				t.Errorf("%v\n%s", err, out)
 			}
 			var held []string
-			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // it may still be closing its report
+			// it may still be closing its report
+			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(
+				10 * time.Millisecond) {
 				held = slices.DeleteFunc(daemonDescriptors(t, mnt), func(to string) bool {
 					return !strings.HasPrefix(to, "pipe:") && !strings.HasPrefix(to, cmd.Dir)
 				})
@@ -393,8 +420,10 @@ func memoryOfReaders(t *testing.T, compressor string, sizes ...int) {
 				i := random.IntN(arrays)
 				chunk := int64(sizes[i%len(sizes)])
 				at := random.Int64N(chunks*chunk - 4096)
-				if _, err := files[i].ReadAt(got, at); err != nil || got[0] != linkedByte(at%chunk) {
-					t.Errorf("at byte %d: found %d, want %d: %v", at, got[0], linkedByte(at%chunk), err)
+				if _, err := files[i].ReadAt(got, at); err != nil ||
+					got[0] != linkedByte(at%chunk) {
+					t.Errorf("at byte %d: found %d, want %d: %v",
+						at, got[0], linkedByte(at%chunk), err)
 				}
 			}
 		})
@@ -417,7 +446,9 @@ func linkedByte(at int64) byte {
 
 // linkedArrays returns a store of format 2 with arrays a0, a1, ... of so many compressed chunks,
 // which have the given sizes in rotation. All chunks of one size are names of one file.
-func linkedArrays(t *testing.T, compressor string, arrays, chunks int, sizes ...int) (store string) {
+func linkedArrays(
+	t *testing.T, compressor string, arrays, chunks int, sizes ...int,
+) (store string) {
 	t.Helper()
 	store = t.TempDir()
 	put := func(path, content string) {
@@ -438,7 +469,9 @@ func linkedArrays(t *testing.T, compressor string, arrays, chunks int, sizes ...
 			"chunks": [%d], "dtype": "|u1", "fill_value": 0, "order": "C", "filters": null,
 			"compressor": {"id": %q, "level": 6}}`, chunks*chunk, chunk, compressor))
 		for c := range chunks {
-			if err := os.Link(filepath.Join(store, fmt.Sprintf("chunk%d", chunk)), filepath.Join(dir, strconv.Itoa(c))); err != nil {
+			err := os.Link(filepath.Join(store, fmt.Sprintf("chunk%d", chunk)),
+				filepath.Join(dir, strconv.Itoa(c)))
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -497,7 +530,8 @@ func TestFilesBeyondDescriptors(t *testing.T) {
 	const files, chunk = 400, 64 << 10
 	mnt, scratch := t.TempDir(), t.TempDir()
 	store := linkedArrays(t, "zlib", 50, 1, chunk)
-	run(t, "bash", "-c", `ulimit -n 256; exec "$0" mount --scratch-dir "$1" "$2" "$3"`, zarrfs(t), scratch, store, mnt)
+	run(t, "bash", "-c", `ulimit -n 256; exec "$0" mount --scratch-dir "$1" "$2" "$3"`, zarrfs(t),
+		scratch, store, mnt)
 	mounted := true
 	defer func() {
 		if mounted {
@@ -508,7 +542,9 @@ func TestFilesBeyondDescriptors(t *testing.T) {
 	for i := range files {
 		name := fmt.Sprintf("note%d.txt", i)
 		want[name] = strings.Repeat(name+"\n", 1+i%7)
-		if err := os.WriteFile(filepath.Join(mnt, name), []byte(want[name]), os.FileMode(0o400+0o200*(i%2))); err != nil {
+		err := os.WriteFile(filepath.Join(mnt, name), []byte(want[name]),
+			os.FileMode(0o400+0o200*(i%2)))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -535,7 +571,8 @@ func TestFilesBeyondDescriptors(t *testing.T) {
 	if err := os.Remove(filepath.Join(mnt, "note0.txt")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(mnt, "note1.txt"), filepath.Join(mnt, "other.txt")); err != nil {
+	err := os.Rename(filepath.Join(mnt, "note1.txt"), filepath.Join(mnt, "other.txt"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	want["other.txt"] = want["note1.txt"]
@@ -564,7 +601,8 @@ func TestFilesBeyondDescriptors(t *testing.T) {
 	got := tree(t, folders[0])
 	delete(got, "zarrfs-note.json")
 	sameTree(t, got, want)
-	if info, err := os.Stat(filepath.Join(folders[0], "note2.txt")); err != nil || info.Mode().Perm() != 0o400 {
+	if info, err := os.Stat(filepath.Join(folders[0], "note2.txt")); err != nil ||
+		info.Mode().Perm() != 0o400 {
 		t.Errorf("the mode of note2.txt is not kept: %v, %v", info, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(scratch, "zarrfs-other-files-*")); len(left) > 0 {

@@ -40,12 +40,14 @@ func linkedStore(t *testing.T, format string, links map[string]string) (dir stri
 	}
 	fill(t, filepath.Join(mnt, "run42/a.raw"))
 	fill(t, filepath.Join(mnt, "run43/a.raw"))
-	if err := os.WriteFile(filepath.Join(mnt, "run42/w.jsonl"), []byte("\"grün\"\n\"x\"\n"), 0); err != nil {
+	err := os.WriteFile(filepath.Join(mnt, "run42/w.jsonl"), []byte("\"grün\"\n\"x\"\n"), 0)
+	if err != nil {
 		t.Error(err)
 	}
 	unmount(t, mnt)
 	for name, text := range links {
-		if err := os.Symlink(strings.ReplaceAll(text, "STORE", dir), filepath.Join(dir, name)); err != nil {
+		err := os.Symlink(strings.ReplaceAll(text, "STORE", dir), filepath.Join(dir, name))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,7 +96,8 @@ func wantLinks(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	want = slices.Sorted(slices.Values(want))
 	if got := linksBelow(t, dir); !slices.Equal(got, want) {
-		t.Errorf("links below %s:\n%s\nwant:\n%s", dir, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("links below %s:\n%s\nwant:\n%s",
+			dir, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -112,19 +115,25 @@ func viewLinks(name, target string) []string {
 func TestLinksAreShown(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, map[string]string{
-			"latest": "run42", "al": "run42/a", "wl": "run42/w", "abs": "STORE/run42/sub", "run42/sub/up": "../..", "run42/sub/al": "STORE/run42/a",
-			"self": ".", "chain": "latest/a", "dots": "./run42//sub/", "x.npy": "run42", "to.x": "x.npy", "odd\nname": "run42",
+			"latest": "run42", "al": "run42/a", "wl": "run42/w", "abs": "STORE/run42/sub",
+			"run42/sub/up": "../..", "run42/sub/al": "STORE/run42/a",
+			"self": ".", "chain": "latest/a", "dots": "./run42//sub/", "x.npy": "run42",
+			"to.x": "x.npy", "odd\nname": "run42",
 			"to-odd": "odd\nname",
 		})
 		mnt := mount(t, store)
 		want := append(viewLinks("al", "run42/a"), viewLinks("chain", "latest/a")...)
 		want = append(want, viewLinks("run42/sub/al", "../a")...)
-		want = append(want, "latest -> run42", "abs -> run42/sub", "run42/sub/up -> ../..", "self -> .", "dots -> ./run42//sub/", "x.npy -> run42",
+		want = append(want, "latest -> run42", "abs -> run42/sub", "run42/sub/up -> ../..",
+			"self -> .", "dots -> ./run42//sub/", "x.npy -> run42",
 			"to.x -> x.npy", "odd%0Aname -> run42", "to-odd -> odd%0Aname",
 			"wl.json -> run42/w.json", "wl.npy -> run42/w.npy", "wl.jsonl -> run42/w.jsonl")
 		wantLinks(t, mnt, want...)
 		array := read(t, filepath.Join(mnt, "run42/a.npy"))
-		for _, name := range []string{"al.npy", "chain.npy", "latest/a.npy", "self/self/al.npy", "run42/sub/al.npy", "run42/sub/up/al.npy", "x.npy/a.npy", "to.x/a.npy", "to-odd/a.npy"} {
+		for _, name := range []string{
+			"al.npy", "chain.npy", "latest/a.npy", "self/self/al.npy", "run42/sub/al.npy",
+			"run42/sub/up/al.npy", "x.npy/a.npy", "to.x/a.npy", "to-odd/a.npy",
+		} {
 			if got := read(t, filepath.Join(mnt, name)); !bytes.Equal(got, array) {
 				t.Errorf("%s has %d bytes, expected those of the array", name, len(got))
 			}
@@ -143,22 +152,28 @@ func TestBadLinks(t *testing.T) {
 		os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o666)
 		log := filepath.Join(t.TempDir(), "log")
 		store := linkedStore(t, format, map[string]string{
-			"out": outside, "run42/out": "../../other.zarr", "outfile.npy": outside + "/secret", "passwd": "/etc/passwd",
-			"none": "run44", "loop": "loop", "within": "run42/a/c", "self.npy": "self.npy", "run42/zarr.json.bak": "nothing",
+			"out": outside, "run42/out": "../../other.zarr", "outfile.npy": outside + "/secret",
+			"passwd": "/etc/passwd",
+			"none":   "run44", "loop": "loop", "within": "run42/a/c", "self.npy": "self.npy",
+			"run42/zarr.json.bak": "nothing",
 		})
 		os.MkdirAll(filepath.Join(store, "run42/a/c"), 0o777)
 		mnt := mount(t, store, "--log", log)
-		wantLinks(t, mnt, "out -> .zarrfs/outside", "run42/out -> ../.zarrfs/outside", "outfile.npy -> .zarrfs/outside", "passwd -> .zarrfs/outside",
-			"none -> run44", "loop -> loop", "within -> run42/a/c", "self.npy -> self.npy", "run42/zarr.json.bak -> nothing")
+		wantLinks(t, mnt, "out -> .zarrfs/outside", "run42/out -> ../.zarrfs/outside",
+			"outfile.npy -> .zarrfs/outside", "passwd -> .zarrfs/outside",
+			"none -> run44", "loop -> loop", "within -> run42/a/c", "self.npy -> self.npy",
+			"run42/zarr.json.bak -> nothing")
 		for name, want := range map[string]error{
-			"out": fs.ErrNotExist, "out/secret": fs.ErrNotExist, "run42/out": fs.ErrNotExist, "outfile.npy": fs.ErrNotExist, "none": fs.ErrNotExist,
+			"out": fs.ErrNotExist, "out/secret": fs.ErrNotExist, "run42/out": fs.ErrNotExist,
+			"outfile.npy": fs.ErrNotExist, "none": fs.ErrNotExist,
 			"loop": syscall.ELOOP, "within": fs.ErrNotExist,
 		} {
 			if _, err := os.Stat(filepath.Join(mnt, name)); !errors.Is(err, want) {
 				t.Errorf("stat %s: %v, want %v", name, err, want)
 			}
 		}
-		if text := string(read(t, log)); strings.Count(text, "leads outside the store") != 4 || strings.Contains(text, outside) || strings.Contains(text, "other.zarr") {
+		if text := string(read(t, log)); strings.Count(text, "leads outside the store") != 4 ||
+			strings.Contains(text, outside) || strings.Contains(text, "other.zarr") {
 			t.Errorf("the log, which should name the four links, says:\n%s", text)
 		}
 		shell(t, mnt, "mkdir in; ! cp -a run42 in/ 2>/dev/null; rm -r in")
@@ -178,10 +193,13 @@ func TestBadLinks(t *testing.T) {
 func TestLinksAreRemoved(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		for _, script := range []string{
-			"rm latest; rm al.*; rm run42/sub/up; rm wl.json*; rm -f wl.npy", "rm -r latest al.npy al.raw al.json run42/sub/up wl.json wl.jsonl wl.npy", "find . -type l -delete", "find . -type l | xargs -n 1 rm",
+			"rm latest; rm al.*; rm run42/sub/up; rm wl.json*; rm -f wl.npy",
+			"rm -r latest al.npy al.raw al.json run42/sub/up wl.json wl.jsonl wl.npy",
+			"find . -type l -delete", "find . -type l | xargs -n 1 rm",
 			"rm -r al.json run42/sub/up latest wl.*; rm -f al.*",
 		} {
-			store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a", "wl": "run42/w", "run42/sub/up": "../.."})
+			store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a",
+				"wl": "run42/w", "run42/sub/up": "../.."})
 			mnt := mount(t, store)
 			before := tree(t, filepath.Join(mnt, "run42"))
 			if err := unix.Rmdir(filepath.Join(mnt, "latest")); err != unix.ENOTDIR {
@@ -203,9 +221,13 @@ func TestLinksAreRemoved(t *testing.T) {
 // they lead, and nothing else.
 func TestGroupsWithLinksAreRemoved(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
-		for _, script := range []string{"rm -r run42", "find run42 -delete", "python3 -c 'import shutil; shutil.rmtree(\"run42\")'", "rm -r run42 al.* latest"} {
+		for _, script := range []string{
+			"rm -r run42", "find run42 -delete",
+			"python3 -c 'import shutil; shutil.rmtree(\"run42\")'", "rm -r run42 al.* latest",
+		} {
 			store := linkedStore(t, format, map[string]string{
-				"latest": "run42", "al": "run42/a", "run42/b": "a", "run42/other": "../run43", "run42/self": ".", "run42/aa": "../run43/a", "run42/out": "/etc",
+				"latest": "run42", "al": "run42/a", "run42/b": "a", "run42/other": "../run43",
+				"run42/self": ".", "run42/aa": "../run43/a", "run42/out": "/etc",
 			})
 			mnt := mount(t, store)
 			before := tree(t, filepath.Join(mnt, "run43"))
@@ -226,10 +248,12 @@ func TestGroupsWithLinksAreRemoved(t *testing.T) {
 // TestWalksEnd: no program that walks a tree goes round in circles by a link, nor does zarrfs.
 func TestWalksEnd(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
-		store := linkedStore(t, format, map[string]string{"self": ".", "run42/up": "..", "run42/sub/top": "../..", "al": "run42/a"})
+		store := linkedStore(t, format, map[string]string{"self": ".", "run42/up": "..",
+			"run42/sub/top": "../..", "al": "run42/a"})
 		mnt, out := mount(t, store), t.TempDir()
 		for _, script := range []string{
-			"find . | wc -l", "du -s .", "cp -r . " + out + "/cp", "cp -a . " + out + "/cpa", "rsync -a ./ " + out + "/rsync", "tar cf " + out + "/tar .", "ls -lR . | wc -l",
+			"find . | wc -l", "du -s .", "cp -r . " + out + "/cp", "cp -a . " + out + "/cpa",
+			"rsync -a ./ " + out + "/rsync", "tar cf " + out + "/tar .", "ls -lR . | wc -l",
 			"diff -r --no-dereference . " + out + "/cpa", "grep -r nothing . || true",
 		} {
 			if _, err := exec.LookPath(strings.Fields(script)[0]); err != nil {
@@ -239,17 +263,22 @@ func TestWalksEnd(t *testing.T) {
 			cmd := limited(t, "sh", "-ec", script)
 			cmd.Dir = mnt
 			text, err := cmd.CombinedOutput()
-			if err != nil || strings.Contains(string(text), "loop") || strings.Contains(string(text), "levels") {
+			if err != nil || strings.Contains(string(text), "loop") ||
+				strings.Contains(string(text), "levels") {
 				t.Errorf("%s: %v\n%s", script, err, text)
 			}
 		}
-		if got, err := command("find", mnt, "-type", "d"); err != nil || strings.Count(string(got), "\n") != 4 {
+		if got, err := command("find", mnt, "-type", "d"); err != nil ||
+			strings.Count(string(got), "\n") != 4 {
 			t.Errorf("the mount has these folders, %v:\n%s", err, got)
 		}
-		if got, err := command(zarrfs(t), "tree", store); err != nil || strings.Count(string(got), "run42") != 2 || !strings.Contains(string(got), "self -> .") {
+		if got, err := command(zarrfs(t), "tree", store); err != nil ||
+			strings.Count(string(got), "run42") != 2 ||
+			!strings.Contains(string(got), "self -> .") {
 			t.Errorf("zarrfs tree: %v\n%s", err, got)
 		}
-		if got, err := command(zarrfs(t), "info", store, "run42/sub/top/self/run42"); err != nil || !strings.Contains(string(got), "/run42\n") {
+		if got, err := command(zarrfs(t), "info", store, "run42/sub/top/self/run42"); err != nil ||
+			!strings.Contains(string(got), "/run42\n") {
 			t.Errorf("zarrfs info: %v\n%s", err, got)
 		}
 	})
@@ -259,13 +288,16 @@ func TestWalksEnd(t *testing.T) {
 // to another. Those that are told to follow them copy what they lead to.
 func TestLinksAreCopied(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
-		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a", "run42/b": "a", "run42/aa": "../run43/a", "none": "run44/x", "wl": "run42/w"})
+		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a",
+			"run42/b": "a", "run42/aa": "../run43/a", "none": "run44/x", "wl": "run42/w"})
 		mnt := mount(t, store)
 		links, files := linksBelow(t, mnt), arraysBelow(t, mnt)
 		for _, script := range []string{
-			"cp -a SRC/. DST/", "rsync -a SRC/ DST/", "rsync -rl SRC/ DST/", "(cd SRC && tar cf - .) | (cd DST && tar xf -)", "cp -dR SRC/. DST/",
+			"cp -a SRC/. DST/", "rsync -a SRC/ DST/", "rsync -rl SRC/ DST/",
+			"(cd SRC && tar cf - .) | (cd DST && tar xf -)", "cp -dR SRC/. DST/",
 			"cd SRC && find . | cpio -pdmu --quiet DST",
-			"cp -a SRC/al.* DST/ && cp -an SRC/. DST/", "mkdir -p OUT/mid && cp -a SRC/. OUT/mid/ && mv OUT/mid/* DST/",
+			"cp -a SRC/al.* DST/ && cp -an SRC/. DST/",
+			"mkdir -p OUT/mid && cp -a SRC/. OUT/mid/ && mv OUT/mid/* DST/",
 		} {
 			if name := strings.Fields(script)[0]; name != "cd" && !strings.HasPrefix(name, "(") {
 				if _, err := exec.LookPath(name); err != nil {
@@ -287,14 +319,18 @@ func TestLinksAreCopied(t *testing.T) {
 			copyLinks(t, script, mnt, into)
 			wantLinks(t, into, links...)
 			sameTree(t, arraysBelow(t, into), files)
-			if strings.HasPrefix(script, "rsync") || strings.HasPrefix(script, "cp -a SRC/. ") { // again, over the copy
+			// again, over the copy
+			if strings.HasPrefix(script, "rsync") || strings.HasPrefix(script, "cp -a SRC/. ") {
 				copyLinks(t, script, out, into)
 				wantLinks(t, into, links...)
 				sameTree(t, arraysBelow(t, into), files)
 			}
 			wantLinks(t, other, linksBelow(t, store)...)
 		}
-		for _, script := range []string{"cp -rL SRC/latest DST/", "rsync -aL SRC/latest DST/", "(cd SRC && tar chf - latest) | (cd DST && tar xf -)"} {
+		for _, script := range []string{
+			"cp -rL SRC/latest DST/", "rsync -aL SRC/latest DST/",
+			"(cd SRC && tar chf - latest) | (cd DST && tar xf -)",
+		} {
 			if _, err := exec.LookPath("rsync"); err != nil && strings.HasPrefix(script, "rsync") {
 				t.Logf("SKIPPED: %s: %v", script, err)
 				continue
@@ -348,27 +384,39 @@ func TestLinksAreMade(t *testing.T) {
 			ln -s "$PWD/run43" abs
 			ln -s run43 run42.old
 			cd run42 && ln -s a.json b.json`)
-		wantLinks(t, store, "latest -> run42", "al -> run42/a", "run42/sub/far -> ../../run43/a", "later -> not/yet", "abs -> run43", "run42.old -> run43", "run42/b -> a")
+		wantLinks(t, store, "latest -> run42", "al -> run42/a", "run42/sub/far -> ../../run43/a",
+			"later -> not/yet", "abs -> run43", "run42.old -> run43", "run42/b -> a")
 		want := append(viewLinks("al", "run42/a"), viewLinks("run42/sub/far", "../../run43/a")...)
-		want = append(append(want, viewLinks("run42/b", "a")...), "latest -> run42", "later -> not/yet", "abs -> run43", "run42.old -> run43")
+		want = append(append(want, viewLinks("run42/b", "a")...), "latest -> run42",
+			"later -> not/yet", "abs -> run43", "run42.old -> run43")
 		wantLinks(t, mnt, want...)
-		if text, err := os.Readlink(filepath.Join(mnt, "later.npy")); text != "not/yet.npy" || err != nil {
+		if text, err := os.Readlink(filepath.Join(mnt, "later.npy")); text != "not/yet.npy" ||
+			err != nil {
 			t.Errorf("later.npy, which is not listed, is %q, %v", text, err)
 		}
 		for name, test := range map[string]struct {
 			text string
 			want syscall.Errno
 		}{
-			"out": {"../other", syscall.EPERM}, "run42/out": {"../../other.npy", syscall.EPERM}, "etc": {"/etc", syscall.EPERM}, "in": {store + "/run42", syscall.EPERM},
-			"x.raw": {"run42/a.npy", syscall.EINVAL}, "x": {"run42/a", syscall.EINVAL}, "latest": {"run43", syscall.EEXIST}, "al.npy": {"run42/a.npy", syscall.EEXIST}, "al.raw": {"run42/a.raw", syscall.EEXIST},
-			"al.json": {"run43/a.json", syscall.EEXIST}, "run42": {"run43", syscall.EEXIST}, "run42/a.npy": {"run43/a.npy", syscall.EEXIST},
-			"own": {".zarrfs/status.json", syscall.EPERM}, ".zarrfs": {"run42", syscall.EEXIST}, "doc.json": {"run42/zarr.json", syscall.EPERM},
+			"out": {"../other", syscall.EPERM}, "run42/out": {"../../other.npy", syscall.EPERM},
+			"etc": {"/etc", syscall.EPERM}, "in": {store + "/run42", syscall.EPERM},
+			"x.raw": {"run42/a.npy", syscall.EINVAL}, "x": {"run42/a", syscall.EINVAL},
+			"latest": {"run43", syscall.EEXIST}, "al.npy": {"run42/a.npy", syscall.EEXIST},
+			"al.raw":  {"run42/a.raw", syscall.EEXIST},
+			"al.json": {"run43/a.json", syscall.EEXIST}, "run42": {"run43", syscall.EEXIST},
+			"run42/a.npy": {"run43/a.npy", syscall.EEXIST},
+			"own":         {".zarrfs/status.json", syscall.EPERM},
+			".zarrfs":     {"run42", syscall.EEXIST},
+			"doc.json":    {"run42/zarr.json", syscall.EPERM},
 		} {
 			if err := syscall.Symlink(test.text, filepath.Join(mnt, name)); err != test.want {
 				t.Errorf("symlink %s -> %s: %v, want %v", name, test.text, err, test.want)
 			}
 		}
-		for _, reason := range []string{"would leave the store", "name the link", "one of its files", "own files", "a group's document"} {
+		for _, reason := range []string{
+			"would leave the store", "name the link", "one of its files", "own files",
+			"a group's document",
+		} {
 			if !strings.Contains(string(read(t, log)), reason) {
 				t.Errorf("the log does not say %q:\n%s", reason, read(t, log))
 			}
@@ -389,7 +437,8 @@ func TestLinksAreMade(t *testing.T) {
 // takes the place of a link to itself.
 func TestLinksAreReplaced(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
-		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a", "run42/b": "a"})
+		store := linkedStore(t, format,
+			map[string]string{"latest": "run42", "al": "run42/a", "run42/b": "a"})
 		mnt := mount(t, store)
 		shell(t, mnt, `
 			ln -sfn run43 latest
@@ -402,8 +451,12 @@ func TestLinksAreReplaced(t *testing.T) {
 		want := append(viewLinks("al", "run43/a"), viewLinks("run1/c", "a")...)
 		wantLinks(t, mnt, append(want, "newest -> run1")...)
 		wantLinks(t, store, "al -> run43/a", "run1/c -> a", "newest -> run1")
-		for _, pair := range [][2]string{{"newest", "run43"}, {"al.npy", "run43/a.npy"}, {"run43/a.npy", "al.npy"}, {"run1/sub", "newest"}, {"al.npy", "al.raw"}, {"al.npy", "notes.txt"}} {
-			if err := os.Rename(filepath.Join(mnt, pair[0]), filepath.Join(mnt, pair[1])); err == nil {
+		for _, pair := range [][2]string{
+			{"newest", "run43"}, {"al.npy", "run43/a.npy"}, {"run43/a.npy", "al.npy"},
+			{"run1/sub", "newest"}, {"al.npy", "al.raw"}, {"al.npy", "notes.txt"},
+		} {
+			err := os.Rename(filepath.Join(mnt, pair[0]), filepath.Join(mnt, pair[1]))
+			if err == nil {
 				t.Errorf("rename %s to %s: no error", pair[0], pair[1])
 			}
 		}
@@ -469,16 +522,19 @@ func TestLinkedArrayIsOne(t *testing.T) {
 		}
 		defer one.Close()
 		defer two.Close()
-		if err := errors.Join(one.Truncate(88), second(two.WriteAt([]byte("12345678"), 80)), two.Sync(), one.Sync()); err != nil {
+		if err := errors.Join(one.Truncate(88), second(two.WriteAt([]byte("12345678"), 80)),
+			two.Sync(), one.Sync()); err != nil {
 			t.Error(err)
 		}
 		if got := read(t, name("run42/a.raw")); len(got) != 88 || string(got[80:]) != "12345678" {
-			t.Errorf("the array has %d bytes, and at their end %q", len(got), got[max(0, len(got)-8):])
+			t.Errorf("the array has %d bytes, and at their end %q",
+				len(got), got[max(0, len(got)-8):])
 		}
 		if err := os.Rename(name("latest/a.npy"), name("run42/z.npy")); err != nil {
 			t.Error(err)
 		}
-		if err := errors.Join(second(one.WriteAt([]byte("ab"), 0)), second(two.WriteAt([]byte("cd"), 2)), two.Sync()); err != nil {
+		if err := errors.Join(second(one.WriteAt([]byte("ab"), 0)),
+			second(two.WriteAt([]byte("cd"), 2)), two.Sync()); err != nil {
 			t.Error(err)
 		}
 		if got := read(t, name("latest/z.raw")); string(got[:4]) != "abcd" {
@@ -493,26 +549,37 @@ func second[T any](_ T, err error) error { return err }
 // TestLinksByVerbs: zarrfs cat, info and tree follow links in a path, and say where they lead.
 func TestLinksByVerbs(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
-		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a", "out": "/etc", "none": "run44", "abs": "STORE/run42"})
+		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a",
+			"out": "/etc", "none": "run44", "abs": "STORE/run42"})
 		want := run(t, zarrfs(t), "cat", store, "run42/a")
 		for _, path := range []string{"latest/a", "al", "abs/a"} {
 			if got := run(t, zarrfs(t), "cat", store, path); got != want {
 				t.Errorf("cat %s: %d bytes, expected those of run42/a", path, len(got))
 			}
 		}
-		if got := run(t, zarrfs(t), "info", store, "latest/a"); !strings.Contains(got, "/run42/a\n") {
+		got := run(t, zarrfs(t), "info", store, "latest/a")
+		if !strings.Contains(got, "/run42/a\n") {
 			t.Errorf("info latest/a:\n%s", got)
 		}
 		if got := run(t, zarrfs(t), "info", store); !strings.Contains(got, "5 links") {
 			t.Errorf("info:\n%s", got)
 		}
-		for path, reason := range map[string]string{"out": "outside the store", "none": "to nothing", "out/x": "outside the store", "latest/none": "no array or group"} {
-			if out, err := command(zarrfs(t), "info", store, path); err == nil || !strings.Contains(string(out), reason) || strings.Contains(string(out), "/etc") {
+		for path, reason := range map[string]string{
+			"out":         "outside the store",
+			"none":        "to nothing",
+			"out/x":       "outside the store",
+			"latest/none": "no array or group",
+		} {
+			if out, err := command(zarrfs(t), "info", store, path); err == nil ||
+				!strings.Contains(string(out), reason) || strings.Contains(string(out), "/etc") {
 				t.Errorf("info %s: %v\n%s", path, err, out)
 			}
 		}
 		tree := run(t, zarrfs(t), "tree", store)
-		for _, line := range []string{"latest -> run42\n", "al -> run42/a\n", "abs -> run42\n", "none -> run44 [leads nowhere]\n", "out -> [leaves the store]\n"} {
+		for _, line := range []string{
+			"latest -> run42\n", "al -> run42/a\n", "abs -> run42\n",
+			"none -> run44 [leads nowhere]\n", "out -> [leaves the store]\n",
+		} {
 			if !strings.Contains(tree, line) {
 				t.Errorf("zarrfs tree does not have the line %q:\n%s", line, tree)
 			}
@@ -525,7 +592,9 @@ func TestLinksByVerbs(t *testing.T) {
 func TestLinksWhileTheStoreChanges(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, nil)
-		if err := errors.Join(os.Mkdir(filepath.Join(store, "only"), 0o777), os.Symlink("../run43/a", filepath.Join(store, "only/l"))); err != nil {
+		err := errors.Join(os.Mkdir(filepath.Join(store, "only"), 0o777),
+			os.Symlink("../run43/a", filepath.Join(store, "only/l")))
+		if err != nil {
 			t.Fatal(err)
 		}
 		mnt := mount(t, store)

@@ -39,7 +39,8 @@ func TestMappedTexts(t *testing.T) {
 					return err == nil && strings.Contains(string(out), tc.errors)
 				}
 			}
-			for end := time.Now().Add(20 * time.Second); !found(); time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(20 * time.Second); !found(); time.Sleep(
+				20 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("not found:\n%s", want)
 				}

@@ -43,7 +43,8 @@ func TestMigration(t *testing.T) {
 		if !only.MatchString(m.Store) {
 			continue
 		}
-		t.Run(m.Store, func(t *testing.T) { migrated += testMigration(t, v3, out, file, m, refused) })
+		t.Run(m.Store,
+			func(t *testing.T) { migrated += testMigration(t, v3, out, file, m, refused) })
 	}
 	fmt.Printf("%s: arrays migrated: %d, refused: %d\n", t.Name(), migrated, sumOf(refused))
 	for _, why := range slices.Sorted(maps.Keys(refused)) {
@@ -60,7 +61,9 @@ func sumOf(counts map[string]int) (sum int) {
 
 // testMigration migrates a copy of one store, array by array, and returns how many were. It counts
 // the others by why.
-func testMigration(t *testing.T, python, out, file string, m manifest, refused map[string]int) (migrated int) {
+func testMigration(
+	t *testing.T, python, out, file string, m manifest, refused map[string]int,
+) (migrated int) {
 	copied := filepath.Join(t.TempDir(), filepath.Base(m.Store))
 	if err := os.CopyFS(copied, os.DirFS(filepath.Join(out, "stores", m.Store))); err != nil {
 		t.Fatal(err)
@@ -95,7 +98,8 @@ func testMigration(t *testing.T, python, out, file string, m manifest, refused m
 	if err != nil {
 		t.Fatal(err)
 	}
-	if printed, err := command(python, "interop/compare_migrated.py", copied, filepath.Join(out, "expected", m.Store), list); err != nil {
+	if printed, err := command(python, "interop/compare_migrated.py", copied,
+		filepath.Join(out, "expected", m.Store), list); err != nil {
 		t.Errorf("zarr-python 3: %s", printed)
 	}
 	for _, a := range done {

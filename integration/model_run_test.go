@@ -22,7 +22,8 @@ var slots = []struct {
 	view string
 	flag int
 }{
-	{".raw", os.O_RDWR}, {".npy", os.O_RDWR}, {".raw", os.O_RDWR}, {".raw", os.O_RDWR | os.O_SYNC}, {".raw", os.O_RDONLY}, {".npy", os.O_RDONLY},
+	{".raw", os.O_RDWR}, {".npy", os.O_RDWR}, {".raw", os.O_RDWR}, {".raw", os.O_RDWR | os.O_SYNC},
+	{".raw", os.O_RDONLY}, {".npy", os.O_RDONLY},
 }
 
 // handle is an open file, with a mapping that was made of it once and stays until it is closed.
@@ -48,7 +49,8 @@ type modelRun struct {
 // runModel does the operations and returns the first that went wrong.
 func runModel(script []op, vol volume) (err error) {
 	spec := vol.spec()
-	r := &modelRun{vol: vol, want: expected{fill: spec.fill}, open: make([]*handle, len(slots)), row: spec.rowBytes()}
+	r := &modelRun{vol: vol, want: expected{fill: spec.fill}, open: make([]*handle, len(slots)),
+		row: spec.rowBytes()}
 	r.want.now = spec.fill(spec.Shape[0] * r.row)
 	r.want.ack()
 	defer r.closeAll()
@@ -220,7 +222,8 @@ func (r *modelRun) compare(h *handle, found []byte, at int64) error {
 		want[i] = r.want.now[r.place(at+int64(i))]
 	}
 	if !bytes.Equal(found, want) {
-		return fmt.Errorf("[%d, %d) in Fortran order: %s", at, at+int64(len(found)), difference(found, want))
+		return fmt.Errorf("[%d, %d) in Fortran order: %s",
+			at, at+int64(len(found)), difference(found, want))
 	}
 	return nil
 }
@@ -305,7 +308,8 @@ func (r *modelRun) dirty(h *handle, o op) error {
 	case 1:
 		err = r.document(other)
 	case 2:
-		if fill := r.vol.spec().Type.Bytes; h.view != ".raw" || strings.Trim(fill, "\x00") == "" { // otherwise the new part of the dirty page is zero
+		// otherwise the new part of the dirty page is zero
+		if fill := r.vol.spec().Type.Bytes; h.view != ".raw" || strings.Trim(fill, "\x00") == "" {
 			err = r.resizeBy(".raw", other)
 		}
 	case 3:
@@ -474,7 +478,9 @@ func (r *modelRun) punch(h *handle, o op) error {
 	if !h.write || n == 0 {
 		return nil
 	}
-	if err := unix.Fallocate(int(h.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, h.header+at, n); err != nil {
+	err := unix.Fallocate(int(h.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE,
+		h.header+at, n)
+	if err != nil {
 		return caller(err)
 	}
 	r.wrote(h, at, make([]byte, n))
@@ -522,7 +528,8 @@ func (r *modelRun) size(h *handle) error {
 		return err
 	}
 	if want := h.header + int64(len(r.want.now)); byHandle.Size() != want || byName.Size() != want {
-		return fmt.Errorf("%s has %d bytes by its handle and %d by its name, expected %d", h.view, byHandle.Size(), byName.Size(), want)
+		return fmt.Errorf("%s has %d bytes by its handle and %d by its name, expected %d",
+			h.view, byHandle.Size(), byName.Size(), want)
 	}
 	return nil
 }
@@ -624,7 +631,8 @@ func (r *modelRun) uncover(before *expected, size int64) error {
 		return caller(err)
 	}
 	if lost := before.lost(found); lost >= 0 || int64(len(found)) != size {
-		return fmt.Errorf("after a kill and growth to %d bytes there are %d, byte %d was never that since the last acknowledged flush", size, len(found), lost)
+		return fmt.Errorf("after a kill and growth to %d bytes there are %d, "+
+			"byte %d was never that since the last acknowledged flush", size, len(found), lost)
 	}
 	r.want.now = found
 	r.want.ack()
@@ -697,7 +705,8 @@ func copyBox(data []byte, s arraySpec, from, to []int64) {
 			return
 		}
 		for i := range sizes[axis] {
-			walk(axis+1, a*shape[axis]+from[axis]*sizes[axis]+i, b*shape[axis]+to[axis]*sizes[axis]+i)
+			walk(axis+1, a*shape[axis]+from[axis]*sizes[axis]+i,
+				b*shape[axis]+to[axis]*sizes[axis]+i)
 		}
 	}
 	walk(0, 0, 0)

@@ -72,7 +72,9 @@ func modelSeeds(t *testing.T) (seeds []uint64) {
 
 // randomFlags makes some daemons so small that they spill, and others encode one chunk at a time.
 func randomFlags(rng *rand.Rand) []string {
-	return pick(rng, nil, []string{"--dirty-size", "1MiB"}, []string{"--dirty-size", "64KiB", "--cache-size", "1MiB"}, []string{"--workers", "1"}, []string{"--io", "cached"})
+	return pick(rng, nil, []string{"--dirty-size", "1MiB"},
+		[]string{"--dirty-size", "64KiB", "--cache-size", "1MiB"}, []string{"--workers", "1"},
+		[]string{"--io", "cached"})
 }
 
 // reportModel runs a script; a failure is made as short as possible and printed in full.
@@ -83,7 +85,8 @@ func reportModel(t *testing.T, run func([]op) error, script []op, about string) 
 		return
 	}
 	short, err := shrink(script, err, run, 150)
-	t.Errorf("%s\n%v\nafter these operations:\n%s\nrun again with ZARRFS_MODEL_SEED=%s", about, err, tell(short), filepath.Base(t.Name()))
+	t.Errorf("%s\n%v\nafter these operations:\n%s\nrun again with ZARRFS_MODEL_SEED=%s",
+		about, err, tell(short), filepath.Base(t.Name()))
 }
 
 func tell(script []op) string {
@@ -128,7 +131,8 @@ var weights = []struct {
 	do    string
 	share int
 }{
-	{"write", 60}, {"read", 36}, {"load", 14}, {"store", 12}, {"append", 10}, {"resize", 8}, {"punch", 6}, {"ragged", 3}, {"fsync", 10}, {"close", 14},
+	{"write", 60}, {"read", 36}, {"load", 14}, {"store", 12}, {"append", 10}, {"resize", 8},
+	{"punch", 6}, {"ragged", 3}, {"fsync", 10}, {"close", 14},
 	{"size", 6}, {"all", 4}, {"remount", 3}, {"kill", 3}, {"storekill", 1}, {"outside", 6},
 	{"gap", 4}, {"document", 3}, {"dirty", 8},
 }
@@ -142,7 +146,8 @@ func randomScript(rng *rand.Rand, n int) (script []op) {
 		at := rng.IntN(sum)
 		for _, w := range weights {
 			if at -= w.share; at < 0 {
-				script = append(script, op{w.do, rng.IntN(len(slots)), rng.Uint64() >> 1, rng.Uint64() >> 1, rng.Uint64() >> 1})
+				script = append(script, op{w.do, rng.IntN(len(slots)), rng.Uint64() >> 1,
+					rng.Uint64() >> 1, rng.Uint64() >> 1})
 				break
 			}
 		}
@@ -204,7 +209,8 @@ func difference(found, want []byte) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%d bytes differ, first at %d: found %#02x, expected %#02x", bad, first, found[first], want[first])
+	return fmt.Sprintf("%d bytes differ, first at %d: found %#02x, expected %#02x",
+		bad, first, found[first], want[first])
 }
 
 // survive takes over what a new daemon finds after a kill: each byte must be the acknowledged one
@@ -215,10 +221,12 @@ func (e *expected) survive(found []byte) error {
 		sizes = append(sizes, w.size)
 	}
 	if !slices.Contains(sizes, int64(len(found))) {
-		return fmt.Errorf("after a kill the array has %d bytes, expected one of %v", len(found), sizes)
+		return fmt.Errorf("after a kill the array has %d bytes, expected one of %v",
+			len(found), sizes)
 	}
 	if lost := e.lost(found); lost >= 0 {
-		return fmt.Errorf("after a kill byte %d is %#02x, which it was not since the last acknowledged flush", lost, found[lost])
+		return fmt.Errorf("after a kill byte %d is %#02x, "+
+			"which it was not since the last acknowledged flush", lost, found[lost])
 	}
 	e.now = bytes.Clone(found)
 	e.ack()
@@ -301,7 +309,8 @@ func (m *mountedArray) kill() error {
 }
 
 func (m *mountedArray) outside(from, to []int64) {
-	source, target := filepath.Join(m.store, "a", m.array.key(from)), filepath.Join(m.store, "a", m.array.key(to))
+	source, target := filepath.Join(m.store, "a", m.array.key(from)),
+		filepath.Join(m.store, "a", m.array.key(to))
 	data, err := os.ReadFile(source)
 	if err != nil { // it is fill
 		os.Remove(target)
@@ -323,7 +332,8 @@ func (m *mountedArray) finish(want []byte) error {
 	if m.reader == nil {
 		return nil
 	}
-	return m.reader.check(filepath.Join(m.store, "a"), m.array, want, filepath.Join(filepath.Dir(m.store), "want"))
+	return m.reader.check(filepath.Join(m.store, "a"), m.array, want,
+		filepath.Join(filepath.Dir(m.store), "want"))
 }
 
 // plainArray is a plain file that behaves as a mount should, except for one fault: it tests the
@@ -392,7 +402,8 @@ func TestWriteModelFindsFaults(t *testing.T) {
 	for _, fault := range []string{"", "kill", "restart", "outside"} {
 		t.Run("fault "+fault, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 1))
-			array := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{50, 700}, Chunks: []int64{10, 70}}
+			array := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{50, 700},
+				Chunks: []int64{10, 70}}
 			run := func(script []op) error {
 				p := &plainArray{t.TempDir(), fault, array}
 				if err := os.WriteFile(p.path(".raw"), array.fill(50*700), 0o666); err != nil {

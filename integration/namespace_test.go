@@ -31,9 +31,12 @@ func treeStore(t *testing.T) string {
 	for _, args := range [][]string{
 		{"create", dir, "--group", "--attributes", `{"title": "root"}`},
 		{"create", dir, "g", "--group", "--attributes", `{"title": "tree"}`},
-		{"create", dir, "g/b", "--shape", "10,4", "--dtype", "<i2", "--chunks", "3,3", "--codecs", "gzip:1", "--attributes", `{"units": "K"}`},
-		{"create", dir, "g/sub/c", "--shape", "30", "--dtype", "float64", "--chunks", "7", "--shards", "14", "--codecs", "none"},
-		{"create", dir, "g/sub/w", "--shape", "3,2", "--dtype", "string", "--chunks", "2,1", "--codecs", "gzip:2", "--attributes", `{"lang": "de"}`},
+		{"create", dir, "g/b", "--shape", "10,4", "--dtype", "<i2", "--chunks", "3,3", "--codecs",
+			"gzip:1", "--attributes", `{"units": "K"}`},
+		{"create", dir, "g/sub/c", "--shape", "30", "--dtype", "float64", "--chunks", "7",
+			"--shards", "14", "--codecs", "none"},
+		{"create", dir, "g/sub/w", "--shape", "3,2", "--dtype", "string", "--chunks", "2,1",
+			"--codecs", "gzip:2", "--attributes", `{"lang": "de"}`},
 	} {
 		if out, err := command(zarrfs(t), args...); err != nil {
 			t.Fatalf("zarrfs %q: %v\n%s", args, err, out)
@@ -46,7 +49,9 @@ func treeStore(t *testing.T) string {
 	defer unmount(t, mnt)
 	fill(t, filepath.Join(mnt, "g/b.raw"))
 	fill(t, filepath.Join(mnt, "g/sub/c.raw"))
-	if err := os.WriteFile(filepath.Join(mnt, "g/sub/w.jsonl"), []byte("\"grün\"\n\"\"\n\"\\u0000\"\n\"a\\u0000\"\n\"\\n\"\n\"b\"\n"), 0); err != nil {
+	err := os.WriteFile(filepath.Join(mnt, "g/sub/w.jsonl"),
+		[]byte("\"grün\"\n\"\"\n\"\\u0000\"\n\"a\\u0000\"\n\"\\n\"\n\"b\"\n"), 0)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -100,7 +105,8 @@ func sameTree(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	for name, data := range want {
 		if got[name] != data {
-			t.Errorf("%s has %d bytes, expected these %d:\n%.300q\n%.300q", name, len(got[name]), len(data), got[name], data)
+			t.Errorf("%s has %d bytes, expected these %d:\n%.300q\n%.300q",
+				name, len(got[name]), len(data), got[name], data)
 		}
 	}
 	for name := range got {
@@ -154,23 +160,30 @@ func TestTreesAreCopied(t *testing.T) {
 	if !strings.Contains(want["b.json"], `"gzip"`) || len(want) != 11 {
 		t.Fatalf("the source has %d files", len(want))
 	}
-	shell(t, mnt, "cp -r g "+out+"/g; tar -C "+out+" --sort=name -cf "+out+"/sorted.tar g; tar -C "+out+" -cf "+out+"/reversed.tar g/sub/w.jsonl g/sub/w.npy g/sub/w.json g/sub/c.raw g/sub/c.npy g/sub/c.json g/sub/zarr.json g/b.raw g/b.npy g/b.json g/zarr.json")
+	shell(t, mnt, "cp -r g "+out+"/g; tar -C "+out+" --sort=name -cf "+out+"/sorted.tar g; tar -C "+
+		out+" -cf "+out+"/reversed.tar g/sub/w.jsonl g/sub/w.npy g/sub/w.json g/sub/c.raw "+
+		"g/sub/c.npy g/sub/c.json g/sub/zarr.json g/b.raw g/b.npy g/b.json g/zarr.json")
 	t.Setenv("OUT", out)
 	for _, tc := range []struct{ name, script, program string }{
-		{"cp", "cp -r $OUT/g new", "cp"}, {"cp within", "cp -r g new", "cp"}, {"cp -a", "cp -a $OUT/g new", "cp"},
+		{"cp", "cp -r $OUT/g new", "cp"}, {"cp within", "cp -r g new", "cp"},
+		{"cp -a", "cp -a $OUT/g new", "cp"},
 		{"cp -n", "cp -rn $OUT/g new", "cp"}, {"cp -u", "cp -ru $OUT/g new", "cp"},
 		{"tar", "mkdir new; tar -xf $OUT/sorted.tar --strip-components=1 -C new", "tar"},
-		{"tar, data first", "mkdir new; tar -xf $OUT/reversed.tar --strip-components=1 -C new", "tar"},
-		{"rsync", "rsync -a $OUT/g/ new/", "rsync"}, {"rsync --inplace", "rsync -a --inplace $OUT/g/ new/", "rsync"},
+		{"tar, data first",
+			"mkdir new; tar -xf $OUT/reversed.tar --strip-components=1 -C new", "tar"},
+		{"rsync", "rsync -a $OUT/g/ new/", "rsync"},
+		{"rsync --inplace", "rsync -a --inplace $OUT/g/ new/", "rsync"},
 		{"mv", "cp -r $OUT/g $OUT/g2; mv $OUT/g2 new", "mv"},
-		{"python", `python3 -c "import shutil, os; shutil.copytree(os.environ['OUT'] + '/g', 'new', dirs_exist_ok=True)"`, "python3"},
+		{"python", `python3 -c "import shutil, os; shutil.copytree(os.environ['OUT'] + '/g', ` +
+			`'new', dirs_exist_ok=True)"`, "python3"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			need(t, tc.program)
 			shell(t, mnt, tc.script)
 			sameTree(t, tree(t, filepath.Join(mnt, "new")), want)
 			if !strings.Contains(tc.script, "$OUT/g2") {
-				shell(t, mnt, strings.ReplaceAll(strings.ReplaceAll(tc.script, "mkdir new; ", ""), "cp -r $OUT/g new", "cp -r $OUT/g/. new"))
+				shell(t, mnt, strings.ReplaceAll(strings.ReplaceAll(tc.script, "mkdir new; ", ""),
+					"cp -r $OUT/g new", "cp -r $OUT/g/. new"))
 			}
 			os.RemoveAll(filepath.Join(mnt, "new/g")) // otherwise cp -r would copy into it
 			sameTree(t, tree(t, filepath.Join(mnt, "new")), want)
@@ -187,8 +200,10 @@ func TestTreesAreRemoved(t *testing.T) {
 	store := treeStore(t)
 	mnt := mount(t, store)
 	for _, tc := range []struct{ script, program string }{
-		{"rm -r new", "rm"}, {"find new -delete", "find"}, {`python3 -c "import shutil; shutil.rmtree('new')"`, "python3"},
-		{"cd new; rm b.json b.npy b.raw; rm sub/c.raw sub/c.npy; cd ..; rm -r new/sub; rmdir new", "rm"},
+		{"rm -r new", "rm"}, {"find new -delete", "find"},
+		{`python3 -c "import shutil; shutil.rmtree('new')"`, "python3"},
+		{"cd new; rm b.json b.npy b.raw; rm sub/c.raw sub/c.npy; cd ..; rm -r new/sub; rmdir new",
+			"rm"},
 	} {
 		need(t, tc.program)
 		shell(t, mnt, "cp -r g new; "+tc.script)
@@ -223,8 +238,10 @@ func TestArraysMoveWhole(t *testing.T) {
 		}
 		for _, v := range []string{"npy", "json", "raw"} {
 			_, err := os.Stat(at(from + "." + v))
-			for end := time.Now().Add(patience); err == nil && v == "raw" && time.Now().Before(end); time.Sleep(time.Millisecond) {
-				_, err = os.Stat(at(from + ".raw")) // the file is open, and the kernel forgets its old name only after the rename
+			for end := time.Now().Add(patience); err == nil && v == "raw" &&
+				time.Now().Before(end); time.Sleep(time.Millisecond) {
+				// the file is open, and the kernel forgets its old name only after the rename
+				_, err = os.Stat(at(from + ".raw"))
 			}
 			if !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s.%s after the rename: %v", from, v, err)
@@ -254,9 +271,12 @@ func TestArrayGoesWithItsLastView(t *testing.T) {
 	mnt := mount(t, store)
 	at := func(view string) string { return filepath.Join(mnt, "g/x."+view) }
 	stored := func() bool { return exists(filepath.Join(store, "g/x")) }
-	for _, order := range [][]string{{"json", "npy", "raw"}, {"npy", "raw", "json"}, {"raw", "json", "npy"}} {
+	for _, order := range [][]string{
+		{"json", "npy", "raw"}, {"npy", "raw", "json"}, {"raw", "json", "npy"},
+	} {
 		shell(t, mnt, "cp g/b.json g/x.json; cp g/b.npy g/x.npy")
-		whole := map[string][]byte{"json": read(t, at("json")), "npy": read(t, at("npy")), "raw": read(t, at("raw"))}
+		whole := map[string][]byte{"json": read(t, at("json")), "npy": read(t, at("npy")),
+			"raw": read(t, at("raw"))}
 		for i, view := range order {
 			if err := os.Remove(at(view)); err != nil {
 				t.Fatal(err)
@@ -312,8 +332,11 @@ func TestLastViewsAreRemovedAtOnce(t *testing.T) {
 func TestRemovedAndMadeAgain(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	at := func(view string) string { return filepath.Join(mnt, "g/b."+view) }
-	before := map[string][]byte{"npy": read(t, at("npy")), "raw": read(t, at("raw")), "json": read(t, at("json"))}
-	after := map[string][]byte{"npy": slices.Clone(before["npy"]), "raw": bytes.Repeat([]byte{7}, len(before["raw"])), "json": bytes.Replace(before["json"], []byte(`"K"`), []byte(`"m"`), 1)}
+	before := map[string][]byte{"npy": read(t, at("npy")), "raw": read(t, at("raw")),
+		"json": read(t, at("json"))}
+	after := map[string][]byte{"npy": slices.Clone(before["npy"]),
+		"raw":  bytes.Repeat([]byte{7}, len(before["raw"])),
+		"json": bytes.Replace(before["json"], []byte(`"K"`), []byte(`"m"`), 1)}
 	copy(after["npy"][128:], after["raw"])
 	for _, view := range []string{"npy", "raw", "json"} {
 		for _, text := range [][]byte{nil, after[view], before[view]} {
@@ -332,7 +355,8 @@ func TestRemovedAndMadeAgain(t *testing.T) {
 				text = before[view]
 			}
 			if got := read(t, at(view)); !bytes.Equal(got, text) {
-				t.Errorf(".%s was removed and written, and has other bytes:\n%q\n%q", view, got, text)
+				t.Errorf(".%s was removed and written, and has other bytes:\n%q\n%q",
+					view, got, text)
 			}
 		}
 	}
@@ -348,15 +372,16 @@ func TestNewArrayHidesNothing(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(store, "g/b")); err != nil {
 		t.Fatal(err)
 	}
-	shell(t, mnt, "for i in $(seq 50); do [ -e g/b.raw ] || break; sleep 0.1; done; [ ! -e g/b.raw ]")
+	shell(t, mnt,
+		"for i in $(seq 50); do [ -e g/b.raw ] || break; sleep 0.1; done; [ ! -e g/b.raw ]")
 	if err := os.WriteFile(filepath.Join(mnt, "g/b.npy"), content, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	shell(t, mnt, "[ -e g/b.npy ] && [ -e g/b.raw ] && [ -e g/b.json ]")
 }
 
-// TestRecreatedArrayHidesNothing: a view was removed, and then another program removes the array, and
-// makes a new one of its name. The new one has all views, and is removed with the last of them.
+// TestRecreatedArrayHidesNothing: a view was removed, and then another program removes the array,
+// and makes a new one of its name. The new one has all views, and is removed with the last of them.
 // An array that this mount recreates, for other chunks, has those views that it had.
 func TestRecreatedArrayHidesNothing(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
@@ -387,7 +412,8 @@ func TestRecreatedArrayHidesNothing(t *testing.T) {
 func TestCopiedHolesAreZero(t *testing.T) {
 	store, tmp := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
 	run(t, zarrfs(t), "create", store, "--group")
-	run(t, zarrfs(t), "create", store, "a", "--shape", "40,1024", "--dtype", "<i4", "--chunks", "3,1000", "--fill-value", "7")
+	run(t, zarrfs(t), "create", store, "a", "--shape", "40,1024", "--dtype", "<i4", "--chunks",
+		"3,1000", "--fill-value", "7")
 	mnt := mount(t, store)
 	t.Setenv("TMP", tmp)
 	header := read(t, filepath.Join(mnt, "a.npy"))[:128]
@@ -402,11 +428,15 @@ func TestCopiedHolesAreZero(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, script := range []string{
-			"cp $TMP/a.VIEW .", "cp --sparse=always $TMP/a.VIEW .", "rm a.VIEW; cp $TMP/a.VIEW .", "cp $TMP/a.VIEW $TMP/b; mv $TMP/b a.VIEW",
-			"tar -C $TMP -S -cf $TMP/t a.VIEW; tar -xf $TMP/t", "dd if=$TMP/a.raw of=a.raw bs=4k conv=sparse status=none",
+			"cp $TMP/a.VIEW .", "cp --sparse=always $TMP/a.VIEW .", "rm a.VIEW; cp $TMP/a.VIEW .",
+			"cp $TMP/a.VIEW $TMP/b; mv $TMP/b a.VIEW",
+			"tar -C $TMP -S -cf $TMP/t a.VIEW; tar -xf $TMP/t",
+			"dd if=$TMP/a.raw of=a.raw bs=4k conv=sparse status=none",
 		} {
 			if view == "npy" && strings.HasPrefix(script, "dd") {
-				continue // dd makes a hole at the end only by setting the size, and a .npy has its size from the header on
+				// dd makes a hole at the end only by setting the size, and a .npy has its size from
+				// the header on
+				continue
 			}
 			script = strings.ReplaceAll(script, "VIEW", view)
 			shell(t, mnt, script)
@@ -453,14 +483,16 @@ func TestCreatedFileIsEmpty(t *testing.T) {
 		}
 		end, err := f.Seek(0, io.SeekEnd)
 		if found := read(t, name); end != 0 || err != nil || len(found) != 0 {
-			t.Errorf("%s: a file that was created ends at %d, %v, and has %q", what, end, err, found)
+			t.Errorf("%s: a file that was created ends at %d, %v, and has %q",
+				what, end, err, found)
 		}
 		want, err := do(f)
 		if err = errors.Join(err, f.Close()); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 		got := read(t, name)
-		for end := time.Now().Add(10 * time.Second); !bytes.Equal(got, want) && time.Now().Before(end); got = read(t, name) {
+		for end := time.Now().Add(10 * time.Second); !bytes.Equal(got, want) &&
+			time.Now().Before(end); got = read(t, name) {
 			time.Sleep(time.Millisecond) // the kernel releases a file some time after its close
 		}
 		if !bytes.Equal(got, want) {
@@ -483,7 +515,9 @@ func TestDocumentMadeAgain(t *testing.T) {
 	}
 	document := read(t, filepath.Join(mnt, "g/b.json"))
 	os.Remove(filepath.Join(mnt, "g/b.json"))
-	if err := os.WriteFile(filepath.Join(mnt, "g/b.json"), bytes.Replace(document, []byte("int16"), []byte("int32"), 1), 0o666); !errors.Is(err, syscall.EINVAL) {
+	err := os.WriteFile(filepath.Join(mnt, "g/b.json"),
+		bytes.Replace(document, []byte("int16"), []byte("int32"), 1), 0o666)
+	if !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("a document of another type: %v", err)
 	}
 	if got := read(t, filepath.Join(mnt, "g/b.npy")); !bytes.Equal(got, want) {
@@ -503,9 +537,12 @@ func TestFoldersAreRenamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	shell(t, mnt, `root="$PWD"; cd g/sub; mkdir "$root/to"; mv "$root/g" "$root/to/h"; cmp c.raw "$root/to/h/sub/c.raw"; cd -P ..; mv sub sub2; cmp sub2/c.json "$root/to/h/sub2/c.json"; mv sub2 sub`)
+	shell(t, mnt, `root="$PWD"; cd g/sub; mkdir "$root/to"; mv "$root/g" "$root/to/h"; `+
+		`cmp c.raw "$root/to/h/sub/c.raw"; cd -P ..; mv sub sub2; `+
+		`cmp sub2/c.json "$root/to/h/sub2/c.json"; mv sub2 sub`)
 	sameTree(t, tree(t, filepath.Join(mnt, "to/h")), want)
-	if got := make([]byte, 240); func() int { n, _ := held.ReadAt(got, 0); return n }() != 240 || string(got) != want["sub/c.raw"] {
+	if got := make([]byte, 240); func() int { n, _ := held.ReadAt(got, 0); return n }() != 240 ||
+		string(got) != want["sub/c.raw"] {
 		t.Error("an open file does not follow")
 	}
 	if _, err := os.Stat(filepath.Join(mnt, "g")); !errors.Is(err, fs.ErrNotExist) {
@@ -542,26 +579,33 @@ func TestNamespaceErrors(t *testing.T) {
 		{"mkdir in nothing", unix.Mkdir(at("x/y"), 0o777), unix.ENOENT},
 		{"mkdir in a file", unix.Mkdir(at("a.npy/y"), 0o777), unix.ENOTDIR},
 		{"mkdir of a name that stands for another", unix.Mkdir(at("100%"), 0o777), unix.EINVAL},
-		{"mkdir of a long name", unix.Mkdir(at(strings.Repeat("x", 250)), 0o777), unix.ENAMETOOLONG},
-		{"mkdir of a longer name", unix.Mkdir(at(strings.Repeat("x", 256)), 0o777), unix.ENAMETOOLONG},
+		{"mkdir of a long name", unix.Mkdir(at(strings.Repeat("x", 250)), 0o777),
+			unix.ENAMETOOLONG},
+		{"mkdir of a longer name", unix.Mkdir(at(strings.Repeat("x", 256)), 0o777),
+			unix.ENAMETOOLONG},
 		{"rename of a group into itself", rename("g", "g/sub/x"), unix.EINVAL},
 		{"rename of a group over one with children", rename("empty", "g"), unix.ENOTEMPTY},
 		{"rename of a group over a file", rename("empty", "a.npy"), unix.ENOTDIR},
 		{"rename of a file over a group", rename("note", "empty"), unix.EISDIR},
 		{"rename of nothing", rename("nothing", "x"), unix.ENOENT},
-		{"rename out of the mount", unix.Rename(at("a.npy"), filepath.Join(t.TempDir(), "a.npy")), unix.EXDEV},
+		{"rename out of the mount", unix.Rename(at("a.npy"), filepath.Join(t.TempDir(), "a.npy")),
+			unix.EXDEV},
 		{"rename of a view to another kind", rename("a.npy", "b.raw"), unix.EPERM},
 		{"rename of an array to no view", rename("a.npy", "b"), unix.EPERM},
 		{"rename of an array to a backup", rename("a.raw", "a.raw~"), unix.EPERM},
 		{"rename of a group's document", rename("g/zarr.json", "x.json"), unix.EPERM},
-		{"exchange", unix.Renameat2(unix.AT_FDCWD, at("a.npy"), unix.AT_FDCWD, at("g/b.npy"), unix.RENAME_EXCHANGE), unix.EINVAL},
-		{"rename over an array that should not be there", unix.Renameat2(unix.AT_FDCWD, at("a.npy"), unix.AT_FDCWD, at("g/b.npy"), unix.RENAME_NOREPLACE), unix.EEXIST},
+		{"exchange", unix.Renameat2(unix.AT_FDCWD, at("a.npy"), unix.AT_FDCWD, at("g/b.npy"),
+			unix.RENAME_EXCHANGE), unix.EINVAL},
+		{"rename over an array that should not be there", unix.Renameat2(unix.AT_FDCWD, at("a.npy"),
+			unix.AT_FDCWD, at("g/b.npy"), unix.RENAME_NOREPLACE), unix.EEXIST},
 		{"rename of a text onto a view", rename("note", "new.npy"), unix.EOPNOTSUPP},
 		{"rename of a text onto a document", rename("note", "a.json"), unix.EOPNOTSUPP},
-		{"a copy that is no .npy", write("new.npy", "this is no NumPy file, but long enough for a header"), unix.EINVAL},
+		{"a copy that is no .npy",
+			write("new.npy", "this is no NumPy file, but long enough for a header"), unix.EINVAL},
 		{"a copy of half a header", write("new.npy", "\x93NUMPY\x01\x00"), unix.EINVAL},
 		{"a document that is no JSON", write("a.json", `{"attributes": `), unix.EINVAL},
-		{"a document that changes what is fixed", write("a.json", `{"data_type": "int8"}`), unix.EINVAL},
+		{"a document that changes what is fixed", write("a.json", `{"data_type": "int8"}`),
+			unix.EINVAL},
 		{"a new document that lacks all", write("new.json", `{}`), unix.EINVAL},
 		{"a copy to a name that would be another's second", write("a%.npy", array), unix.EINVAL},
 		{"removing a name that would be another's second", unix.Unlink(at("a%.npy")), unix.ENOENT},
@@ -578,23 +622,34 @@ func TestNamespaceErrors(t *testing.T) {
 		{"a copy to a name of bytes that are no text", write("\xff.npy", array), unix.EINVAL},
 		{"a copy to a long name", write(strings.Repeat("x", 245)+".npy", array), unix.ENAMETOOLONG},
 		{"an array called as a document", write(".zarray.npy", array), unix.EINVAL},
-		{"an array called as the group's document", write("empty/zarr.json.npy", array), unix.EINVAL},
+		{"an array called as the group's document", write("empty/zarr.json.npy", array),
+			unix.EINVAL},
 		{"a group called as a document", unix.Mkdir(at(".zattrs"), 0o777), unix.EINVAL},
 		{"a group called as a signpost", unix.Mkdir(at(".zgroup"), 0o777), unix.EEXIST},
 		{"rename of a group to a document", rename("empty", "g/.zattrs"), unix.EINVAL},
 		{"a link", unix.Link(at("note"), at("link")), unix.EPERM},
 		{"a symbolic link that leaves the store", unix.Symlink("../note", at("link")), unix.EPERM},
 		{"a pipe", unix.Mkfifo(at("pipe"), 0o666), unix.EPERM},
-		{"an attribute that follows from the metadata", unix.Setxattr(at("a.npy"), "user.zarr.shape", []byte("[1]"), 0), unix.EPERM},
-		{"an attribute of no kind that there is", unix.Setxattr(at("a.npy"), "user.mime_type", []byte("x"), 0), unix.EOPNOTSUPP},
-		{"an attribute that should not be there", unix.Setxattr(at("g"), "user.zarr.attr.title", []byte("x"), unix.XATTR_CREATE), unix.EEXIST},
-		{"an attribute that should be there", unix.Setxattr(at("g"), "user.zarr.attr.none", []byte("x"), unix.XATTR_REPLACE), unix.ENODATA},
-		{"removing an attribute that is not there", unix.Removexattr(at("g"), "user.zarr.attr.none"), unix.ENODATA},
-		{"an attribute that is neither JSON nor text", unix.Setxattr(at("g"), "user.zarr.attr.title", []byte("\xff\x00\xfe"), 0), unix.EINVAL},
-		{"an attribute whose JSON is not UTF-8", unix.Setxattr(at("g/b.npy"), "user.zarr.attr.title", []byte("\"\xff\""), 0), unix.EINVAL},
-		{"an attribute whose name is no text", unix.Setxattr(at("g"), "user.zarr.attr.%FF", []byte("1"), 0), unix.EINVAL},
-		{"a format of arrays that the group does not have", unix.Setxattr(at("g"), "user.zarrfs.create.format", []byte("2"), 0), unix.EINVAL},
-		{"a setting that does not exist", unix.Setxattr(at("g"), "user.zarrfs.create.chunk", []byte("1"), 0), unix.EINVAL},
+		{"an attribute that follows from the metadata",
+			unix.Setxattr(at("a.npy"), "user.zarr.shape", []byte("[1]"), 0), unix.EPERM},
+		{"an attribute of no kind that there is",
+			unix.Setxattr(at("a.npy"), "user.mime_type", []byte("x"), 0), unix.EOPNOTSUPP},
+		{"an attribute that should not be there", unix.Setxattr(
+			at("g"), "user.zarr.attr.title", []byte("x"), unix.XATTR_CREATE), unix.EEXIST},
+		{"an attribute that should be there", unix.Setxattr(
+			at("g"), "user.zarr.attr.none", []byte("x"), unix.XATTR_REPLACE), unix.ENODATA},
+		{"removing an attribute that is not there",
+			unix.Removexattr(at("g"), "user.zarr.attr.none"), unix.ENODATA},
+		{"an attribute that is neither JSON nor text",
+			unix.Setxattr(at("g"), "user.zarr.attr.title", []byte("\xff\x00\xfe"), 0), unix.EINVAL},
+		{"an attribute whose JSON is not UTF-8", unix.Setxattr(
+			at("g/b.npy"), "user.zarr.attr.title", []byte("\"\xff\""), 0), unix.EINVAL},
+		{"an attribute whose name is no text",
+			unix.Setxattr(at("g"), "user.zarr.attr.%FF", []byte("1"), 0), unix.EINVAL},
+		{"a format of arrays that the group does not have",
+			unix.Setxattr(at("g"), "user.zarrfs.create.format", []byte("2"), 0), unix.EINVAL},
+		{"a setting that does not exist",
+			unix.Setxattr(at("g"), "user.zarrfs.create.chunk", []byte("1"), 0), unix.EINVAL},
 	} {
 		if !errors.Is(tc.err, tc.want) {
 			t.Errorf("%s: %v, expected %s", tc.what, tc.err, unix.ErrnoName(tc.want))
@@ -607,7 +662,8 @@ func TestNamespaceErrors(t *testing.T) {
 		}
 	}
 	write("a.json", `{"data_type": "int8"}`)
-	if reason := xattr(t, at("a.json"), "user.zarrfs.error"); !strings.Contains(reason, `data_type: expected "int16"`) {
+	reason := xattr(t, at("a.json"), "user.zarrfs.error")
+	if !strings.Contains(reason, `data_type: expected "int16"`) {
 		t.Errorf("user.zarrfs.error is %q", reason)
 	}
 }
@@ -624,7 +680,8 @@ func TestRefusedAndMadeAgain(t *testing.T) {
 	} {
 		path := filepath.Join(mnt, name)
 		for i := range 60 {
-			if err := os.WriteFile(path, []byte(texts[i%2]), 0o666); !errors.Is(err, syscall.EINVAL) {
+			err := os.WriteFile(path, []byte(texts[i%2]), 0o666)
+			if !errors.Is(err, syscall.EINVAL) {
 				t.Fatalf("%s, %d: %v, expected EINVAL", name, i, err)
 			}
 		}
@@ -646,7 +703,9 @@ func TestRefusedAndMadeAgain(t *testing.T) {
 			t.Errorf("%s, in the end: %v, expected EINVAL", name, err)
 		}
 	}
-	shell(t, mnt, "for i in 1 2 3 4 5 6 7 8 9; do test $(ls | wc -l) = 2 && exit; sleep 0.1; done; ls; exit 1") // it may end later
+	// it may end later
+	shell(t, mnt, "for i in 1 2 3 4 5 6 7 8 9; do test $(ls | wc -l) = 2 && exit; sleep 0.1; "+
+		"done; ls; exit 1")
 }
 
 // TestCopyOntoItself copies an array by one of its names to another, which are one file: each
@@ -655,22 +714,28 @@ func TestCopyOntoItself(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	want := tree(t, filepath.Join(mnt, "g"))
 	for _, script := range []string{
-		"cp b.npy b.raw", "cp b.raw b.npy", "cp -f b.npy b.raw", "cp --no-preserve=all -T b.npy b.raw", "dd if=b.npy of=b.raw bs=64",
-		"cat b.npy >> b.raw", "cat b.raw >> b.npy", "dd if=b.npy of=b.raw bs=64 conv=notrunc oflag=append",
+		"cp b.npy b.raw", "cp b.raw b.npy", "cp -f b.npy b.raw",
+		"cp --no-preserve=all -T b.npy b.raw", "dd if=b.npy of=b.raw bs=64",
+		"cat b.npy >> b.raw", "cat b.raw >> b.npy",
+		"dd if=b.npy of=b.raw bs=64 conv=notrunc oflag=append",
 	} {
 		cmd := limited(t, "timeout", "60", "sh", "-c", script)
 		cmd.Dir = filepath.Join(mnt, "g")
-		if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() == 124 || !strings.Contains(string(out), "busy") {
+		if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() == 124 ||
+			!strings.Contains(string(out), "busy") {
 			t.Errorf("%s: %v\n%s", script, err, out)
 		}
 		sameTree(t, tree(t, filepath.Join(mnt, "g")), want)
 	}
-	cmd := limited(t, "timeout", "60", "sh", "-c", "cat b.npy > b.raw") // the shell truncates it before cat starts
+	// the shell truncates it before cat starts
+	cmd := limited(t, "timeout", "60", "sh", "-c", "cat b.npy > b.raw")
 	cmd.Dir = filepath.Join(mnt, "g")
 	if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() == 124 {
 		t.Errorf("cat b.npy > b.raw: %v\n%s", err, out)
 	}
-	shell(t, mnt, "cp g/sub/c.npy g/sub/d.npy; cp g/sub/c.raw g/sub/d.raw; cat g/sub/c.raw >> g/sub/d.raw; rm g/sub/d.*") // other arrays
+	// other arrays
+	shell(t, mnt, "cp g/sub/c.npy g/sub/d.npy; cp g/sub/c.raw g/sub/d.raw; "+
+		"cat g/sub/c.raw >> g/sub/d.raw; rm g/sub/d.*")
 	held, err := os.Open(filepath.Join(mnt, "g/sub/c.npy"))
 	if err != nil {
 		t.Fatal(err)
@@ -694,7 +759,13 @@ func TestProgramStartsWhileFilesAreOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{"g/b.json": nil, "g/new.npy": npy[:len(npy)-1], "g/b.npy": npy[:140], "g/b.raw": npy[128:130], "note": []byte("x")} {
+	for name, text := range map[string][]byte{
+		"g/b.json":  nil,
+		"g/new.npy": npy[:len(npy)-1],
+		"g/b.npy":   npy[:140],
+		"g/b.raw":   npy[128:130],
+		"note":      []byte("x"),
+	} {
 		f, err := os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE, 0o666)
 		if err != nil {
 			t.Fatal(err)
@@ -735,8 +806,12 @@ func TestForeignXattrs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"", "g/b.npy", "g", "zarr.json", "note", ".zarrfs/status.json"} {
-		for _, name := range []string{"security.selinux", "security.capability", "system.posix_acl_access", "system.posix_acl_default", "trusted.x"} {
-			if n, err := unix.Getxattr(filepath.Join(mnt, file), name, make([]byte, 100)); err != unix.EOPNOTSUPP {
+		for _, name := range []string{
+			"security.selinux", "security.capability", "system.posix_acl_access",
+			"system.posix_acl_default", "trusted.x",
+		} {
+			n, err := unix.Getxattr(filepath.Join(mnt, file), name, make([]byte, 100))
+			if err != unix.EOPNOTSUPP {
 				t.Errorf("%s of %q: %d bytes, %v; want EOPNOTSUPP", name, file, n, err)
 			}
 		}
@@ -805,7 +880,8 @@ func TestTransientSpace(t *testing.T) {
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // until the daemon has closed it
+	// until the daemon has closed it
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		err := os.WriteFile(filepath.Join(mnt, "more"), make([]byte, 60000000), 0o666)
 		if err == nil {
 			return
@@ -820,11 +896,13 @@ func TestTransientSpace(t *testing.T) {
 // changes, and the space is free again.
 func TestLinesTakeSpace(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
-	if out, err := command(zarrfs(t), "create", store, "words", "--shape", "1", "--dtype", "string"); err != nil {
+	out, err := command(zarrfs(t), "create", store, "words", "--shape", "1", "--dtype", "string")
+	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	path := filepath.Join(mount(t, store, "--scratch-size", "64MiB"), "words.jsonl")
-	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), 80<<20), 0o666); !errors.Is(err, syscall.ENOSPC) {
+	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), 80<<20), 0o666); !errors.Is(
+		err, syscall.ENOSPC) {
 		t.Errorf("80 MiB of lines: %v, want ENOSPC", err)
 	}
 	if got := string(read(t, path)); got != "\"\"\n" {
@@ -862,19 +940,25 @@ func TestEditors(t *testing.T) {
 		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; rsync -I $OUT/x g/b.json`, "rsync"},
 		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; rsync -I --inplace $OUT/x g/b.json`, "rsync"},
 		{`vim -Nu NONE -es -c "%s/$OLD/$NEW/" -c wq g/b.json`, "vim"},
-		{`vim -Nu NONE --cmd 'set backup backupcopy=no' -es -c "%s/$OLD/$NEW/" -c wq g/b.json; rm -f g/b.json~`, "vim"},
-		{`emacs -Q --batch g/b.json --eval "(progn (replace-string \"$OLD\" \"$NEW\") (save-buffer))" 2>/dev/null; rm -f g/b.json~`, "emacs"},
-		{`python3 -c "import json; d = json.load(open('g/b.json')); d['attributes']['units'] = '$NEW'; json.dump(d, open('g/b.json', 'w'))"`, "python3"},
-		{`dd if=g/b.json of=$OUT/x status=none; sed -i "s/$OLD/$NEW/" $OUT/x; dd if=$OUT/x of=g/b.json bs=7 status=none`, "dd"},
+		{`vim -Nu NONE --cmd 'set backup backupcopy=no' -es -c "%s/$OLD/$NEW/" -c wq g/b.json; ` +
+			`rm -f g/b.json~`, "vim"},
+		{`emacs -Q --batch g/b.json --eval "(progn (replace-string \"$OLD\" \"$NEW\") ` +
+			`(save-buffer))" 2>/dev/null; rm -f g/b.json~`, "emacs"},
+		{`python3 -c "import json; d = json.load(open('g/b.json')); ` +
+			`d['attributes']['units'] = '$NEW'; json.dump(d, open('g/b.json', 'w'))"`, "python3"},
+		{`dd if=g/b.json of=$OUT/x status=none; sed -i "s/$OLD/$NEW/" $OUT/x; ` +
+			`dd if=$OUT/x of=g/b.json bs=7 status=none`, "dd"},
 	} {
 		t.Run(tc.script, func(t *testing.T) {
 			need(t, tc.program)
-			before, now := xattr(t, filepath.Join(mnt, "g/b.npy"), "user.zarr.attr.units"), fmt.Sprintf("K%d", i)
+			before, now := xattr(t, filepath.Join(mnt, "g/b.npy"), "user.zarr.attr.units"),
+				fmt.Sprintf("K%d", i)
 			t.Setenv("OLD", strings.Trim(before, `"`))
 			t.Setenv("NEW", now)
 			t.Setenv("OUT", t.TempDir())
 			shell(t, mnt, tc.script)
-			if got := xattr(t, filepath.Join(mnt, "g/b.npy"), "user.zarr.attr.units"); got != `"`+now+`"` {
+			got := xattr(t, filepath.Join(mnt, "g/b.npy"), "user.zarr.attr.units")
+			if got != `"`+now+`"` {
 				t.Errorf("units are %s, expected %q", got, now)
 			}
 			if got := names(t, filepath.Join(mnt, "g")); got != "b.json b.npy b.raw sub zarr.json" {
@@ -895,7 +979,8 @@ func TestTemporaryNames(t *testing.T) {
 		t.Error("the new array has other bytes")
 	}
 	raw[0]++
-	if err := errors.Join(os.WriteFile(at(".b.raw.Xy7"), raw, 0o666), os.Rename(at(".b.raw.Xy7"), at("g/b.raw"))); err != nil {
+	if err := errors.Join(os.WriteFile(at(".b.raw.Xy7"), raw, 0o666),
+		os.Rename(at(".b.raw.Xy7"), at("g/b.raw"))); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(read(t, at("g/b.raw")), raw) || !bytes.HasSuffix(read(t, at("g/b.npy")), raw) {
@@ -910,14 +995,17 @@ func TestTemporaryNames(t *testing.T) {
 	if err := os.Rename(at("short"), at("g/b.npy")); !errors.Is(err, unix.EOPNOTSUPP) {
 		t.Errorf("a file that lacks a byte: %v", err)
 	}
-	if why := xattr(t, at("short"), "user.zarrfs.error"); !strings.Contains(why, "short cannot become b.npy") || !strings.Contains(why, "expected 80 bytes after the header, found 79") {
+	why := xattr(t, at("short"), "user.zarrfs.error")
+	if !strings.Contains(why, "short cannot become b.npy") ||
+		!strings.Contains(why, "expected 80 bytes after the header, found 79") {
 		t.Errorf("user.zarrfs.error: %s", why)
 	}
 	if !bytes.Equal(read(t, at("g/b.raw")), raw) {
 		t.Error("a rename that was refused changed the array")
 	}
 	out, err := limited(t, "mv", at("short"), at("new2.npy")).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "not supported") { // for EINVAL mv would say: to a subdirectory of itself
+	// for EINVAL mv would say: to a subdirectory of itself
+	if err == nil || !strings.Contains(string(out), "not supported") {
 		t.Errorf("mv: %v, %s", err, out)
 	}
 }
@@ -925,10 +1013,14 @@ func TestTemporaryNames(t *testing.T) {
 // TestDocumentFirst creates an array by its document, before and after its bytes.
 func TestDocumentFirst(t *testing.T) {
 	mnt := mount(t, treeStore(t))
-	for _, script := range []string{"cp g/b.json n.json; cat g/b.raw > n.raw", "cat g/b.raw > n.raw; cp g/b.json n.json", "touch n.json n.npy; cp g/b.json n.json; cp g/b.npy n.npy"} {
+	for _, script := range []string{
+		"cp g/b.json n.json; cat g/b.raw > n.raw", "cat g/b.raw > n.raw; cp g/b.json n.json",
+		"touch n.json n.npy; cp g/b.json n.json; cp g/b.npy n.npy",
+	} {
 		shell(t, mnt, script+"; cmp g/b.json n.json; cmp g/b.npy n.npy; cmp g/b.raw n.raw; rm n.*")
 	}
-	shell(t, mnt, "touch t.npy t.raw t.json; test -f t.npy; rm t.npy t.raw t.json; touch t.npy; cp g/b.npy t.npy; cmp g/b.npy t.npy; rm t.*")
+	shell(t, mnt, "touch t.npy t.raw t.json; test -f t.npy; rm t.npy t.raw t.json; touch t.npy; "+
+		"cp g/b.npy t.npy; cmp g/b.npy t.npy; rm t.*")
 	if got := names(t, mnt); got != "g zarr.json" {
 		t.Errorf("left: %s", got)
 	}
@@ -939,7 +1031,12 @@ func TestAttributesAreSet(t *testing.T) {
 	store := treeStore(t)
 	mnt := mount(t, store)
 	at := func(name string) string { return filepath.Join(mnt, name) }
-	for name, value := range map[string]string{"user.zarr.attr.scale": "0.5", "user.zarr.attr.a/b": `{"c": [1, null]}`, "user.zarr.attr.text": "no JSON", "user.zarr.attr.empty": ""} {
+	for name, value := range map[string]string{
+		"user.zarr.attr.scale": "0.5",
+		"user.zarr.attr.a/b":   `{"c": [1, null]}`,
+		"user.zarr.attr.text":  "no JSON",
+		"user.zarr.attr.empty": "",
+	} {
 		for _, file := range []string{"g/b.npy", "g"} {
 			if err := unix.Setxattr(at(file), name, []byte(value), 0); err != nil {
 				t.Errorf("%s of %s: %v", name, file, err)
@@ -948,12 +1045,14 @@ func TestAttributesAreSet(t *testing.T) {
 	}
 	for _, path := range []string{"g/b", "g"} {
 		var doc struct{ Attributes map[string]any }
-		if err := json.Unmarshal(read(t, filepath.Join(store, path, "zarr.json")), &doc); err != nil {
+		err := json.Unmarshal(read(t, filepath.Join(store, path, "zarr.json")), &doc)
+		if err != nil {
 			t.Fatal(err)
 		}
 		delete(doc.Attributes, "units")
 		delete(doc.Attributes, "title")
-		if got := fmt.Sprint(doc.Attributes); got != "map[a/b:map[c:[1 <nil>]] empty: scale:0.5 text:no JSON]" {
+		got := fmt.Sprint(doc.Attributes)
+		if got != "map[a/b:map[c:[1 <nil>]] empty: scale:0.5 text:no JSON]" {
 			t.Errorf("%s has the attributes %s", path, got)
 		}
 	}
@@ -967,13 +1066,19 @@ func TestAttributesAreSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	shell(t, mnt, "cp g/b.npy g/new.npy; cp g/b.npy new.npy")
-	if inside, outside := xattr(t, at("g/new.npy"), "user.zarr.chunks"), xattr(t, at("new.npy"), "user.zarr.chunks"); inside != "[5,2]" || outside == "[5,2]" {
+	inside, outside := xattr(t, at("g/new.npy"), "user.zarr.chunks"),
+		xattr(t, at("new.npy"), "user.zarr.chunks")
+	if inside != "[5,2]" || outside == "[5,2]" {
 		t.Errorf("chunks in the group %s, outside %s", inside, outside)
 	}
 	if err := unix.Removexattr(at("g"), "user.zarrfs.create.chunks"); err != nil {
 		t.Error(err)
 	}
-	if list := make([]byte, 4096); func() bool { n, _ := unix.Listxattr(at("g"), list); return bytes.Contains(list[:n], []byte("zarrfs")) }() {
+	list := make([]byte, 4096)
+	if func() bool {
+		n, _ := unix.Listxattr(at("g"), list)
+		return bytes.Contains(list[:n], []byte("zarrfs"))
+	}() {
 		t.Errorf("left of the settings: %q", list)
 	}
 }
@@ -981,19 +1086,24 @@ func TestAttributesAreSet(t *testing.T) {
 // TestAxesAreSet names the dimensions of arrays of both formats: by the document, by the attribute
 // that has them in format 2, and by setfattr; and makes an array of a copy of the document.
 func TestAxesAreSet(t *testing.T) {
-	v2 := `{"zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i2", "fill_value": 0, "order": "C", "compressor": null, "filters": null}`
+	v2 := `{"zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i2", "fill_value": ` +
+		`0, "order": "C", "compressor": null, "filters": null}`
 	v3 := `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
 		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}}, "chunk_key_encoding": {"name": "default"}, "attributes": {"units": "K"}}`
 	const v2Attrs = `{"units":"K",   "_ARRAY_DIMENSIONS": ["y", "x"]}`
 	for format, documents := range map[string]map[string]string{
 		"2": {".zgroup": `{"zarr_format": 2}`, "a/.zarray": v2, "a/.zattrs": v2Attrs},
-		"3": {"zarr.json": `{"zarr_format": 3, "node_type": "group"}`, "a/zarr.json": strings.Replace(v3, `"attributes"`, `"dimension_names": ["y", "x"], "attributes"`, 1)},
+		"3": {"zarr.json": `{"zarr_format": 3, "node_type": "group"}`,
+			"a/zarr.json": strings.Replace(v3, `"attributes"`,
+				`"dimension_names": ["y", "x"], "attributes"`, 1)},
 	} {
 		t.Run("format "+format, func(t *testing.T) {
 			store := filepath.Join(t.TempDir(), "s.zarr")
 			for name, text := range documents {
 				path := filepath.Join(store, name)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+				err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
+					os.WriteFile(path, []byte(text), 0o666))
+				if err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -1016,33 +1126,42 @@ func TestAxesAreSet(t *testing.T) {
 				if want == "" {
 					return
 				}
-				if got := xattr(t, at(array+".npy"), "user.zarr.dimension_names"); got != `["`+strings.ReplaceAll(want, " ", `","`)+`"]` {
+				got := xattr(t, at(array+".npy"), "user.zarr.dimension_names")
+				if got != `["`+strings.ReplaceAll(want, " ", `","`)+`"]` {
 					t.Errorf("%s: the extended attribute is %s", when, got)
 				}
 			}
 			holds("as stored", "a", "y x")
 			shell(t, mnt, "cp a.json copy.json")
 			holds("copied", "copy", "y x")
-			if format == "2" && bytes.Contains(read(t, filepath.Join(store, "copy/.zarray")), []byte("dimension")) {
+			if format == "2" &&
+				bytes.Contains(read(t, filepath.Join(store, "copy/.zarray")), []byte("dimension")) {
 				t.Error("a stray member in the .zarray of the copy")
 			}
-			shell(t, mnt, `sed -i '/"dimension_names"/,/\]/s/"y"/"lat"/; s/"dimension_names": \["y"/"dimension_names": ["lat"/' a.json`)
+			shell(t, mnt, `sed -i '/"dimension_names"/,/\]/s/"y"/"lat"/; s/"dimension_names": `+
+				`\["y"/"dimension_names": ["lat"/' a.json`)
 			holds("edited", "a", "lat x")
-			if want := strings.Replace(v2Attrs, `"y"`, `"lat"`, 1); format == "2" && string(read(t, filepath.Join(store, "a/.zattrs"))) != want {
-				t.Errorf("the attributes are %s, want %s", read(t, filepath.Join(store, "a/.zattrs")), want)
+			if want := strings.Replace(v2Attrs, `"y"`, `"lat"`, 1); format == "2" &&
+				string(read(t, filepath.Join(store, "a/.zattrs"))) != want {
+				t.Errorf("the attributes are %s, want %s",
+					read(t, filepath.Join(store, "a/.zattrs")), want)
 			}
-			if err := unix.Setxattr(at("a.raw"), "user.zarr.dimension_names", []byte(`["u", "v"]`), 0); err != nil {
+			err := unix.Setxattr(at("a.raw"), "user.zarr.dimension_names", []byte(`["u", "v"]`), 0)
+			if err != nil {
 				t.Error(err)
 			}
 			holds("by setfattr", "a", "u v")
 			for _, bad := range []string{`["u"]`, `"u"`, `u`, `["u", "v"], "shape": [1, 1]`, ``} {
-				if err := unix.Setxattr(at("a.raw"), "user.zarr.dimension_names", []byte(bad), 0); !errors.Is(err, syscall.EINVAL) {
+				err := unix.Setxattr(at("a.raw"), "user.zarr.dimension_names", []byte(bad), 0)
+				if !errors.Is(err, syscall.EINVAL) {
 					t.Errorf("setfattr to %q: %v", bad, err)
 				}
 			}
 			if format == "2" {
-				err := os.WriteFile(at("a.json"), []byte(`{"dimension_names": ["b", "a"], "attributes": {"_ARRAY_DIMENSIONS": ["c", "d"]}}`), 0)
-				if !errors.Is(err, syscall.EINVAL) || !strings.Contains(xattr(t, at("a.npy"), "user.zarrfs.error"), "_ARRAY_DIMENSIONS") {
+				err := os.WriteFile(at("a.json"), []byte(`{"dimension_names": ["b", "a"], `+
+					`"attributes": {"_ARRAY_DIMENSIONS": ["c", "d"]}}`), 0)
+				if !errors.Is(err, syscall.EINVAL) || !strings.Contains(
+					xattr(t, at("a.npy"), "user.zarrfs.error"), "_ARRAY_DIMENSIONS") {
 					t.Errorf("names that disagree: %v", err)
 				}
 			}
@@ -1058,12 +1177,17 @@ func TestAxesAreSet(t *testing.T) {
 // TestCreateFlags copies a file into mounts with flags for new arrays; one of them is of an empty
 // folder.
 func TestCreateFlags(t *testing.T) {
-	npy := append([]byte("\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (64,), }"), bytes.Repeat([]byte(" "), 118-54-1)...)
+	npy := append(
+		[]byte("\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (64,), }"),
+		bytes.Repeat([]byte(" "), 118-54-1)...)
 	npy = append(append(npy[:127], '\n'), bytes.Repeat([]byte{1, 2, 3, 4}, 64)...)
 	for _, format := range []string{"2", "3"} {
 		store := t.TempDir()
-		mnt := mount(t, store, "--create-format", format, "--create-chunks", "16", "--create-codecs", "gzip:3")
-		if err := errors.Join(os.WriteFile(filepath.Join(mnt, "a.npy"), npy, 0o666), os.Mkdir(filepath.Join(mnt, "g"), 0o777)); err != nil {
+		mnt := mount(t, store, "--create-format", format, "--create-chunks", "16",
+			"--create-codecs", "gzip:3")
+		err := errors.Join(os.WriteFile(filepath.Join(mnt, "a.npy"), npy, 0o666),
+			os.Mkdir(filepath.Join(mnt, "g"), 0o777))
+		if err != nil {
 			t.Fatal(err)
 		}
 		if of := xattr(t, filepath.Join(mnt, "g"), "user.zarr.format"); of != format {
@@ -1072,11 +1196,13 @@ func TestCreateFlags(t *testing.T) {
 		if err := os.Remove(filepath.Join(mnt, "g")); err != nil {
 			t.Error(err)
 		}
-		got := []string{xattr(t, filepath.Join(mnt, "a.npy"), "user.zarr.format"), xattr(t, filepath.Join(mnt, "a.npy"), "user.zarr.chunks")}
+		got := []string{xattr(t, filepath.Join(mnt, "a.npy"), "user.zarr.format"),
+			xattr(t, filepath.Join(mnt, "a.npy"), "user.zarr.chunks")}
 		if want := []string{format, "[16]"}; !slices.Equal(got, want) {
 			t.Errorf("format and chunks are %q, expected %q", got, want)
 		}
-		if codecs := xattr(t, filepath.Join(mnt, "a.npy"), "user.zarr.codecs"); !strings.Contains(codecs, "gzip") {
+		codecs := xattr(t, filepath.Join(mnt, "a.npy"), "user.zarr.codecs")
+		if !strings.Contains(codecs, "gzip") {
 			t.Errorf("codecs are %s", codecs)
 		}
 		if !bytes.Equal(read(t, filepath.Join(mnt, "a.npy")), npy) {
@@ -1097,10 +1223,12 @@ func TestBusyUmountLosesNothing(t *testing.T) {
 	if _, err := f.WriteString("\"one\"\n\"two\"\n\"three\"\n"); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := command(d.bin, "umount", d.dir); err == nil || !strings.Contains(string(out), "in use") || strings.Contains(string(out), "s.jsonl") {
+	if out, err := command(d.bin, "umount", d.dir); err == nil ||
+		!strings.Contains(string(out), "in use") || strings.Contains(string(out), "s.jsonl") {
 		t.Errorf("umount says %s, %v", out, err)
 	}
-	if err := os.WriteFile(d.path("s.json"), []byte(stringArrays["3utf8"].document), 0o666); err != nil {
+	if err := os.WriteFile(d.path("s.json"), []byte(stringArrays["3utf8"].document), 0o666); err !=
+		nil {
 		t.Fatal(err)
 	}
 	f.Close()
@@ -1137,7 +1265,9 @@ func comeAndGo(mnt, name string, npy []byte, mark byte) error {
 	at := func(name string) string { return filepath.Join(mnt, name) }
 	npy = slices.Clone(npy)
 	npy[header] = mark
-	if err := errors.Join(os.WriteFile(at(name+".npy"), npy, 0o666), os.Rename(at(name+".npy"), at(name+"to.npy"))); err != nil {
+	err := errors.Join(os.WriteFile(at(name+".npy"), npy, 0o666),
+		os.Rename(at(name+".npy"), at(name+"to.npy")))
+	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(at(name + ".raw")); !errors.Is(err, fs.ErrNotExist) {
@@ -1147,7 +1277,8 @@ func comeAndGo(mnt, name string, npy []byte, mark byte) error {
 		return fmt.Errorf("after the rename: %d bytes, %w", len(raw), err)
 	}
 	npy[header+1] = ^mark
-	if err := errors.Join(os.WriteFile(at(name+"~"), npy, 0o666), os.Rename(at(name+"~"), at(name+"to.npy"))); err != nil {
+	if err := errors.Join(os.WriteFile(at(name+"~"), npy, 0o666),
+		os.Rename(at(name+"~"), at(name+"to.npy"))); err != nil {
 		return err
 	}
 	if got, err := os.ReadFile(at(name + "to.npy")); err != nil || !bytes.Equal(got, npy) {

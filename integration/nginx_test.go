@@ -80,7 +80,8 @@ func TestNginxRefusals(t *testing.T) {
 		env       map[string]string
 		want      string
 	}{
-		{"no password", url, map[string]string{"NETRC": "/nonexistent"}, "no credentials were sent"},
+		{"no password", url, map[string]string{"NETRC": "/nonexistent"},
+			"no credentials were sent"},
 		{"wrong password", url, wrong, "those of ZARRFS_HTTP_USER were sent"},
 		{"wrong token", url, map[string]string{"ZARRFS_HTTP_TOKEN": "secret1"},
 			"those of ZARRFS_HTTP_TOKEN were sent"},

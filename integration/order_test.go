@@ -28,17 +28,27 @@ type orderSource struct {
 // orderRecipes are recipes of arrays, by the number of axes: chunks of 2, 3 and 2, shards of 4, 6
 // and 4, and transposes.
 var orderRecipes = map[string]func(rank int) map[string]any{
-	"none":             func(int) map[string]any { return map[string]any{} },
-	"chunks":           func(rank int) map[string]any { return map[string]any{"chunks": chunkShape[:rank]} },
+	"none": func(int) map[string]any { return map[string]any{} },
+	"chunks": func(rank int) map[string]any {
+		return map[string]any{"chunks": chunkShape[:rank]}
+	},
 	"shards":           func(rank int) map[string]any { return sharded(rank, nil) },
 	"automatic shards": func(int) map[string]any { return map[string]any{"shards": "auto"} },
-	"transpose":        func(rank int) map[string]any { return map[string]any{"codecs": transposing(reversed(rank))} },
-	"other transpose":  func(rank int) map[string]any { return map[string]any{"codecs": transposing(rotated(rank))} },
+	"transpose": func(rank int) map[string]any {
+		return map[string]any{"codecs": transposing(reversed(rank))}
+	},
+	"other transpose": func(rank int) map[string]any {
+		return map[string]any{"codecs": transposing(rotated(rank))}
+	},
 	"two transposes": func(rank int) map[string]any {
 		return map[string]any{"codecs": transposing(reversed(rank), reversed(rank))}
 	},
-	"transpose, shards":    func(rank int) map[string]any { return sharded(rank, transposing(reversed(rank))) },
-	"rotation with shards": func(rank int) map[string]any { return sharded(rank, transposing(rotated(rank))) },
+	"transpose, shards": func(rank int) map[string]any {
+		return sharded(rank, transposing(reversed(rank)))
+	},
+	"rotation with shards": func(rank int) map[string]any {
+		return sharded(rank, transposing(rotated(rank)))
+	},
 }
 
 var chunkShape, shardShape = []int64{2, 3, 2}, []int64{4, 6, 4}
@@ -55,7 +65,8 @@ func sharded(rank int, codecs any) map[string]any {
 func transposing(orders ...[]int) []any {
 	var chain []any
 	for _, order := range orders {
-		chain = append(chain, map[string]any{"name": "transpose", "configuration": map[string]any{"order": order}})
+		chain = append(chain,
+			map[string]any{"name": "transpose", "configuration": map[string]any{"order": order}})
 	}
 	return append(chain, "bytes", "gzip")
 }
@@ -80,10 +91,13 @@ func nested(before, inner func(rank int) []any) func(t *testing.T, dir string) {
 	return func(t *testing.T, dir string) {
 		eachDocument(t, dir, func(doc map[string]any) {
 			rank := len(doc["shape"].([]any))
-			chain := slices.DeleteFunc(doc["codecs"].([]any), func(c any) bool { return c.(map[string]any)["name"] == "transpose" })
-			doc["chunk_grid"] = map[string]any{"name": "regular", "configuration": map[string]any{"chunk_shape": repeated(4, rank)}}
+			chain := slices.DeleteFunc(doc["codecs"].([]any),
+				func(c any) bool { return c.(map[string]any)["name"] == "transpose" })
+			doc["chunk_grid"] = map[string]any{"name": "regular",
+				"configuration": map[string]any{"chunk_shape": repeated(4, rank)}}
 			chain = append(inner(rank), chain...)
-			doc["codecs"] = append(before(rank), shardsOf(repeated(2, rank), []any{shardsOf(repeated(1, rank), chain)}))
+			doc["codecs"] = append(before(rank),
+				shardsOf(repeated(2, rank), []any{shardsOf(repeated(1, rank), chain)}))
 		})
 	}
 }
@@ -91,7 +105,9 @@ func nested(before, inner func(rank int) []any) func(t *testing.T, dir string) {
 func shardsOf(chunk []int64, codecs []any) any {
 	endian := map[string]any{"name": "bytes", "configuration": map[string]any{"endian": "little"}}
 	return map[string]any{"name": "sharding_indexed", "configuration": map[string]any{
-		"chunk_shape": chunk, "codecs": codecs, "index_codecs": []any{endian, map[string]any{"name": "crc32c"}}, "index_location": "end"}}
+		"chunk_shape": chunk, "codecs": codecs,
+		"index_codecs":   []any{endian, map[string]any{"name": "crc32c"}},
+		"index_location": "end"}}
 }
 
 func repeated(n int64, rank int) []int64 { return slices.Repeat([]int64{n}, rank) }
@@ -139,14 +155,16 @@ var orderWays = []struct {
 	name  string
 	write func(o *orders, names []string, dir, twin string) error
 }{
-	{"cp", func(o *orders, names []string, dir, _ string) error { return o.tool("cp", names, dir) }},
+	{"cp",
+		func(o *orders, names []string, dir, _ string) error { return o.tool("cp", names, dir) }},
 	{"rsync", func(o *orders, names []string, dir, _ string) error {
 		return o.tool("rsync", names, dir, "-a", "--ignore-times")
 	}},
 	{"rename", func(o *orders, names []string, dir, _ string) error {
 		for _, name := range names {
 			temporary := filepath.Join(dir, name+".part")
-			if err := os.WriteFile(temporary, read(o.t, filepath.Join(o.sources, name)), 0o666); err != nil {
+			err := os.WriteFile(temporary, read(o.t, filepath.Join(o.sources, name)), 0o666)
+			if err != nil {
 				return err
 			}
 			if err := os.Rename(temporary, filepath.Join(dir, name)); err != nil {
@@ -155,8 +173,12 @@ var orderWays = []struct {
 		}
 		return nil
 	}},
-	{"np.save", func(o *orders, names []string, dir, twin string) error { return o.numpy("save", names, dir, twin) }},
-	{"open_memmap", func(o *orders, names []string, dir, twin string) error { return o.numpy("memmap", names, dir, twin) }},
+	{"np.save", func(o *orders, names []string, dir, twin string) error {
+		return o.numpy("save", names, dir, twin)
+	}},
+	{"open_memmap", func(o *orders, names []string, dir, twin string) error {
+		return o.numpy("memmap", names, dir, twin)
+	}},
 }
 
 // orders is one run of TestOrders.
@@ -185,7 +207,8 @@ func (o *orders) tool(name string, names []string, dir string, flags ...string) 
 
 func (o *orders) numpy(way string, names []string, dir, twin string) error {
 	var n int
-	return o.peer.ask(request{"do": "orders_write", "way": way, "names": names, "source": o.sources, "targets": []string{dir, twin}}, &n)
+	return o.peer.ask(request{"do": "orders_write", "way": way, "names": names, "source": o.sources,
+		"targets": []string{dir, twin}}, &n)
 }
 
 // some returns a share of the sources with a number of axes. Each turn gets other ones.
@@ -200,7 +223,9 @@ func (o *orders) some(rank, turn int) (some []orderSource) {
 }
 
 // eachWay chooses files for each way to write them, and a folder of the mount for each.
-func (o *orders) eachWay(d *daemon, folder string, rank, turn int, do func(way int, names []string, dir string)) {
+func (o *orders) eachWay(
+	d *daemon, folder string, rank, turn int, do func(way int, names []string, dir string),
+) {
 	for i, way := range orderWays {
 		var names []string
 		for _, f := range o.some(rank, turn+i) {
@@ -216,7 +241,9 @@ func (o *orders) eachWay(d *daemon, folder string, rank, turn int, do func(way i
 
 // write writes files to folders of the mount, in another way to each, after it has called before.
 // It compares what the mount then shows with what a plain folder has.
-func (o *orders) write(d *daemon, folder string, rank, turn int, before func(names []string, dir string)) {
+func (o *orders) write(
+	d *daemon, folder string, rank, turn int, before func(names []string, dir string),
+) {
 	o.eachWay(d, folder, rank, turn, func(i int, names []string, dir string) {
 		before(names, dir)
 		twin := o.t.TempDir()
@@ -224,7 +251,8 @@ func (o *orders) write(d *daemon, folder string, rank, turn int, before func(nam
 			o.t.Errorf("%s: %v", dir, err)
 			return
 		}
-		o.compare(o.some(rank, turn+i), dir, filepath.Join(d.store, folder, orderWays[i].name), twin)
+		o.compare(o.some(rank, turn+i), dir,
+			filepath.Join(d.store, folder, orderWays[i].name), twin)
 	})
 }
 
@@ -233,7 +261,8 @@ func (o *orders) write(d *daemon, folder string, rank, turn int, before func(nam
 func (o *orders) compare(files []orderSource, dir, store, twin string) {
 	for _, f := range files {
 		source := filepath.Join(o.sources, f.Name)
-		o.pairs = append(o.pairs, [2]string{filepath.Join(store, strings.TrimSuffix(f.Name, ".npy")), source})
+		o.pairs = append(o.pairs,
+			[2]string{filepath.Join(store, strings.TrimSuffix(f.Name, ".npy")), source})
 		want, err := os.ReadFile(filepath.Join(twin, f.Name))
 		if err != nil {
 			want = read(o.t, source)
@@ -241,8 +270,10 @@ func (o *orders) compare(files []orderSource, dir, store, twin string) {
 		if len(f.Shape) < 2 {
 			want = inCOrder(want)
 		}
-		if got, err := os.ReadFile(filepath.Join(dir, f.Name)); err != nil || !bytes.Equal(got, want) {
-			o.t.Errorf("%s/%s differs from its source: %v\n%.120q, expected\n%.120q", dir, f.Name, err, got, want)
+		if got, err := os.ReadFile(filepath.Join(dir, f.Name)); err != nil ||
+			!bytes.Equal(got, want) {
+			o.t.Errorf("%s/%s differs from its source: %v\n%.120q, expected\n%.120q",
+				dir, f.Name, err, got, want)
 			continue
 		}
 		o.silent++
@@ -254,7 +285,9 @@ func (o *orders) compare(files []orderSource, dir, store, twin string) {
 func inCOrder(npy []byte) []byte {
 	end := bytes.IndexByte(npy, '\n') + 1
 	header, data := npy[:end], npy[end:]
-	if c := bytes.Replace(header, []byte("'fortran_order': True, "), []byte("'fortran_order': False, "), 1); len(c) > len(header) {
+	c := bytes.Replace(header, []byte("'fortran_order': True, "),
+		[]byte("'fortran_order': False, "), 1)
+	if len(c) > len(header) {
 		header = append(c[:len(header)-1], '\n') // without a space of the padding
 	}
 	return slices.Concat(header, data)
@@ -275,7 +308,8 @@ func (o *orders) check() {
 		}
 		o.t.Error(wrong)
 	}
-	o.t.Logf("%d arrays, %d files as their sources, %d readings by zarr-python and tensorstore, %d of them wrong",
+	o.t.Logf("%d arrays, %d files as their sources, %d readings by zarr-python and tensorstore, "+
+		"%d of them wrong",
 		len(o.pairs), o.silent, answer.Readings, len(answer.Wrong))
 }
 
@@ -286,8 +320,10 @@ func (o *orders) check() {
 // all shapes each time, instead of an eighth of them.
 func TestOrders(t *testing.T) {
 	zarrfs(t)
-	o := &orders{t: t, peer: startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3")), sources: t.TempDir()}
-	if err := o.peer.ask(request{"do": "orders_sources", "folder": o.sources}, &o.files); err != nil {
+	o := &orders{t: t, peer: startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3")),
+		sources: t.TempDir()}
+	err := o.peer.ask(request{"do": "orders_sources", "folder": o.sources}, &o.files)
+	if err != nil {
 		t.Fatal(err)
 	}
 	o.recipes(t.TempDir(), 3, slices.Sorted(maps.Keys(orderRecipes)))
@@ -310,7 +346,8 @@ func (o *orders) recipes(store string, format int, names []string) {
 	putGroup(o.t, store, format, nil)
 	for _, name := range names {
 		for _, rank := range ranks(name) {
-			putGroup(o.t, filepath.Join(store, name+fmt.Sprint(rank)), format, orderRecipes[name](rank))
+			putGroup(o.t, filepath.Join(store, name+fmt.Sprint(rank)), format,
+				orderRecipes[name](rank))
 		}
 	}
 	d := started(o.t, store)
@@ -344,7 +381,8 @@ func (o *orders) layouts(store string) {
 		}
 	}
 	each(func(layout string, rank, turn int) {
-		o.eachWay(d, layout+fmt.Sprint(rank), rank, turn, func(_ int, files []string, dir string) { o.writeOther(files, dir) })
+		o.eachWay(d, layout+fmt.Sprint(rank), rank, turn,
+			func(_ int, files []string, dir string) { o.writeOther(files, dir) })
 	})
 	o.stop(d)
 	each(func(layout string, rank, turn int) {
@@ -355,7 +393,9 @@ func (o *orders) layouts(store string) {
 	if err := d.start(); err != nil {
 		o.t.Fatal(err)
 	}
-	each(func(layout string, rank, turn int) { o.write(d, layout+fmt.Sprint(rank), rank, turn, nothing) })
+	each(func(layout string, rank, turn int) {
+		o.write(d, layout+fmt.Sprint(rank), rank, turn, nothing)
+	})
 	o.stop(d)
 }
 
@@ -365,7 +405,9 @@ func nothing([]string, string) {}
 func (o *orders) writeOther(names []string, dir string) {
 	for _, name := range names {
 		other := map[byte]string{'C': "F", 'F': "C"}[name[0]] + name[1:]
-		if err := os.WriteFile(filepath.Join(dir, name), read(o.t, filepath.Join(o.sources, other)), 0o666); err != nil {
+		err := os.WriteFile(filepath.Join(dir, name),
+			read(o.t, filepath.Join(o.sources, other)), 0o666)
+		if err != nil {
 			o.t.Error(err)
 		}
 	}
@@ -393,7 +435,8 @@ func putGroup(t *testing.T, dir string, format int, settings map[string]any) {
 		put(t, dir, ".zattrs", string(text))
 		return
 	}
-	put(t, dir, "zarr.json", fmt.Sprintf(`{"zarr_format": 3, "node_type": "group", "attributes": %s}`, text))
+	put(t, dir, "zarr.json",
+		fmt.Sprintf(`{"zarr_format": 3, "node_type": "group", "attributes": %s}`, text))
 }
 
 // TestWriterOfAnotherOrder: a program that has written a header, and goes on when a file in the
@@ -405,7 +448,8 @@ func TestWriterOfAnotherOrder(t *testing.T) {
 	putGroup(t, store, 3, nil)
 	d := started(t, store)
 	npy := func(fortran string, data string) []byte {
-		header := fmt.Sprintf("\x93NUMPY\x01\x00v\x00{'descr': '|u1', 'fortran_order': %s, 'shape': (7, 11), }", fortran)
+		header := fmt.Sprintf("\x93NUMPY\x01\x00v\x00{'descr': '|u1', 'fortran_order': %s, "+
+			"'shape': (7, 11), }", fortran)
 		return append([]byte(header+strings.Repeat(" ", 127-len(header))+"\n"), data...)
 	}
 	inF, inC := npy("True", strings.Repeat("f", 77)), npy("False", strings.Repeat("c", 77))
@@ -424,7 +468,8 @@ func TestWriterOfAnotherOrder(t *testing.T) {
 	if _, err := f.Write(inF[150:]); !errors.Is(err, unix.EOPNOTSUPP) {
 		t.Errorf("the writer is told %v, expected %v", err, unix.EOPNOTSUPP)
 	}
-	if why := xattr(t, d.path("a.npy"), "user.zarrfs.error"); !strings.Contains(why, "expected an array in Fortran order, found one in C order") {
+	why := xattr(t, d.path("a.npy"), "user.zarrfs.error")
+	if !strings.Contains(why, "expected an array in Fortran order, found one in C order") {
 		t.Errorf("user.zarrfs.error: %s", why)
 	}
 	if got := read(t, d.path("a.npy")); !bytes.Equal(got, inC) {

@@ -19,7 +19,8 @@ import (
 
 // otherFiles are such files, by their paths in a mount of libraryStore.
 var otherFiles = map[string]string{
-	"notes.txt": "hello\n", "X.NPY": "no array", "info": "of dask's npy stack", "g/f.raw": strings.Repeat("\x01\x02", 1<<19), "g/empty": "",
+	"notes.txt": "hello\n", "X.NPY": "no array", "info": "of dask's npy stack",
+	"g/f.raw": strings.Repeat("\x01\x02", 1<<19), "g/empty": "",
 }
 
 // writeOthers writes them into a mount, and a file that is nearly all hole.
@@ -31,7 +32,8 @@ func writeOthers(t *testing.T, d *daemon) {
 			t.Fatal(err)
 		}
 	}
-	shell(t, d.dir, `truncate -s 100M g/sparse; echo end >> g/sparse; echo gone > .a.npy.Xy7z12; rm .a.npy.Xy7z12`)
+	shell(t, d.dir, `truncate -s 100M g/sparse; echo end >> g/sparse; echo gone > .a.npy.Xy7z12; `+
+		`rm .a.npy.Xy7z12`)
 }
 
 // checkKept looks for them in the one folder of a mount that is below dir, and returns that folder.
@@ -43,7 +45,8 @@ func checkKept(t *testing.T, dir, store, mnt string) string {
 	}
 	got := tree(t, folders[0])
 	var note struct{ Store, Mount string }
-	if err := json.Unmarshal([]byte(got["zarrfs-note.json"]), &note); err != nil || note.Store != store || note.Mount != mnt {
+	if err := json.Unmarshal([]byte(got["zarrfs-note.json"]), &note); err != nil ||
+		note.Store != store || note.Mount != mnt {
 		t.Errorf("the note says %s, %v", got["zarrfs-note.json"], err)
 	}
 	sparse := got["g/sparse"]
@@ -51,7 +54,8 @@ func checkKept(t *testing.T, dir, store, mnt string) string {
 		t.Errorf("g/sparse has %d bytes", len(sparse))
 	}
 	var st unix.Stat_t
-	if err := unix.Stat(filepath.Join(folders[0], "g/sparse"), &st); err != nil || st.Blocks > 1000 {
+	if err := unix.Stat(filepath.Join(folders[0], "g/sparse"), &st); err != nil ||
+		st.Blocks > 1000 {
 		t.Errorf("g/sparse takes %d blocks, %v", st.Blocks, err)
 	}
 	delete(got, "zarrfs-note.json")
@@ -64,8 +68,12 @@ func checkKept(t *testing.T, dir, store, mnt string) string {
 // folder that was named before.
 func TestOtherFilesAreKept(t *testing.T) {
 	ends := map[string]func(*testing.T, *daemon) string{
-		"zarrfs umount": func(t *testing.T, d *daemon) string { return run(t, d.bin, "umount", d.dir) },
-		"lazily":        func(t *testing.T, d *daemon) string { return run(t, d.bin, "umount", "--lazy", d.dir) },
+		"zarrfs umount": func(t *testing.T, d *daemon) string {
+			return run(t, d.bin, "umount", d.dir)
+		},
+		"lazily": func(t *testing.T, d *daemon) string {
+			return run(t, d.bin, "umount", "--lazy", d.dir)
+		},
 		"umount(8)": func(t *testing.T, d *daemon) string {
 			for range 100 { // a `zarrfs status` of another test may look at the mount
 				if unix.Unmount(d.dir, 0) == nil {
@@ -123,13 +131,15 @@ func TestOtherFilesAreSaid(t *testing.T) {
 	d := started(t, libraryStore(t, "3"), "--scratch-dir", scratch)
 	shell(t, d.dir, `echo hello > notes.txt; echo more >> notes.txt; cp a.npy .b.npy.Xy7z12; mv .b.npy.Xy7z12 b.npy
 		echo x > 4913; rm 4913`)
-	for deadline := time.Now().Add(patience); !strings.Contains(d.logged(), "notes.txt"); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(
+		d.logged(), "notes.txt"); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the log does not say so")
 		}
 	}
 	text := d.logged()
-	if strings.Count(text, "is not in the store") != 1 || !strings.Contains(text, "file=notes.txt bytes=11 folder="+scratch) {
+	if strings.Count(text, "is not in the store") != 1 ||
+		!strings.Contains(text, "file=notes.txt bytes=11 folder="+scratch) {
 		t.Errorf("the log says\n%s", text)
 	}
 	if err := d.stop(); err != nil {
@@ -168,14 +178,16 @@ func TestOtherFilesHaveNoRoom(t *testing.T) {
 	d := started(t, store)
 	writeOthers(t, d)
 	out, err := command(d.bin, "umount", d.dir)
-	if exitCode(err) != 4 || !bytes.Contains(out, []byte("no space left")) || !bytes.Contains(out, []byte("g/f.raw")) {
+	if exitCode(err) != 4 || !bytes.Contains(out, []byte("no space left")) ||
+		!bytes.Contains(out, []byte("g/f.raw")) {
 		t.Errorf("umount: %v\n%s", err, out)
 	}
 	if got := string(read(t, d.path("g/f.raw"))); got != otherFiles["g/f.raw"] {
 		t.Errorf("the mount has %d bytes of g/f.raw", len(got))
 	}
 	out, err = command(d.bin, "umount", "--force", d.dir)
-	if exitCode(err) != 4 || !bytes.Contains(out, []byte(filepath.Join(scratch, "zarrfs-other-files"))) {
+	if exitCode(err) != 4 ||
+		!bytes.Contains(out, []byte(filepath.Join(scratch, "zarrfs-other-files"))) {
 		t.Errorf("umount --force: %v\n%s", err, out)
 	}
 	if err := d.wait(); err == nil || !strings.Contains(d.logged(), "no space left") {
@@ -183,7 +195,8 @@ func TestOtherFilesHaveNoRoom(t *testing.T) {
 	}
 	d.process = nil
 	folders, _ := filepath.Glob(filepath.Join(scratch, "zarrfs-other-files/s-*"))
-	if len(folders) != 1 || string(read(t, filepath.Join(folders[0], "g/f.raw"))) != otherFiles["g/f.raw"] {
+	if len(folders) != 1 ||
+		string(read(t, filepath.Join(folders[0], "g/f.raw"))) != otherFiles["g/f.raw"] {
 		t.Errorf("the scratch folder has %q", folders)
 	}
 }
@@ -203,22 +216,27 @@ func TestOtherFilesRefused(t *testing.T) {
 		t.Setenv("XDG_STATE_HOME", t.TempDir())
 		d := started(t, libraryStore(t, format), "--other-files", "refuse")
 		for name, want := range map[string]string{
-			"notes.txt": "not the file of an array", "g/info": "not the file of an array", "X.NPY": "small letters, .npy", "g/f.raw": `no array "f"`,
+			"notes.txt": "not the file of an array", "g/info": "not the file of an array",
+			"X.NPY": "small letters, .npy", "g/f.raw": `no array "f"`,
 		} {
-			if err := os.WriteFile(d.path(name), []byte("x"), 0o666); !isErrno(err, "operation not supported") {
+			err := os.WriteFile(d.path(name), []byte("x"), 0o666)
+			if !isErrno(err, "operation not supported") {
 				t.Errorf("%s: %v", name, err)
 			}
-			if why := xattr(t, filepath.Dir(d.path(name)), "user.zarrfs.error"); !strings.Contains(why, want) {
+			why := xattr(t, filepath.Dir(d.path(name)), "user.zarrfs.error")
+			if !strings.Contains(why, want) {
 				t.Errorf("user.zarrfs.error after %s: %s", name, why)
 			}
-			if !strings.Contains(d.logged(), want) && !strings.Contains(d.logged(), strings.ReplaceAll(want, `"`, `\"`)) {
+			if !strings.Contains(d.logged(), want) &&
+				!strings.Contains(d.logged(), strings.ReplaceAll(want, `"`, `\"`)) {
 				t.Errorf("the log after %s says\n%s", name, d.logged())
 			}
 		}
 		if err := os.WriteFile(d.path(".hidden"), nil, 0o666); err != nil {
 			t.Error(err)
 		}
-		if err := os.Rename(d.path(".hidden"), d.path("shown")); !isErrno(err, "operation not supported") {
+		err := os.Rename(d.path(".hidden"), d.path("shown"))
+		if !isErrno(err, "operation not supported") {
 			t.Errorf("a temporary file gets a name: %v", err)
 		}
 		if err := os.Remove(d.path(".hidden")); err != nil {
@@ -248,14 +266,17 @@ func editWithTools(t *testing.T, d *daemon) {
 	units("perl")
 	shell(t, d.dir, `perl -pi.bak -e 's/"perl"/"bak"/' a.json; rm a.json.bak`)
 	units("bak")
-	shell(t, d.dir, `vim -u NONE -es -c 'set backup backupcopy=no' -c '%s/"bak"/"vim"/' -c wq a.json </dev/null; rm -f a.json~`)
+	shell(t, d.dir, `vim -u NONE -es -c 'set backup backupcopy=no' -c '%s/"bak"/"vim"/' -c wq `+
+		`a.json </dev/null; rm -f a.json~`)
 	units("vim")
 	src := t.TempDir()
 	shell(t, src, `cp `+d.path("a.npy")+` n.npy; cp `+d.path("a.json")+` a.json; sed -i 's/"vim"/"rsync"/' a.json; touch -d tomorrow a.json
 		rsync -a ./ `+d.dir+`/; cmp n.npy `+d.path("n.npy"))
 	units("rsync")
-	shell(t, src, `cp n.npy `+d.path("m.npy.part")+`; mv `+d.path("m.npy.part")+` `+d.path("m.npy")+`; cmp n.npy `+d.path("m.npy"))
-	shell(t, src, `echo text > text.txt; ! rsync text.txt `+d.dir+`/ 2>/dev/null; test ! -e `+d.path("text.txt"))
+	shell(t, src, `cp n.npy `+d.path("m.npy.part")+`; mv `+d.path("m.npy.part")+` `+d.path("m.npy")+
+		`; cmp n.npy `+d.path("m.npy"))
+	shell(t, src, `echo text > text.txt; ! rsync text.txt `+d.dir+`/ 2>/dev/null; test ! -e `+
+		d.path("text.txt"))
 }
 
 // TestOtherFilesOutliveAKill kills the mount's process. What programs had closed or synced of files

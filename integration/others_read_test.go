@@ -23,7 +23,9 @@ type otherReader struct {
 func othersRead(t *testing.T, python string, libraries []otherReader) {
 	var sum tally
 	for _, format := range []string{"2", "3"} {
-		for _, recipe := range [][]string{nil, {"--create-chunks", "rows", "--create-codecs", "blosc:lz4:5:shuffle"}} {
+		for _, recipe := range [][]string{
+			nil, {"--create-chunks", "rows", "--create-codecs", "blosc:lz4:5:shuffle"},
+		} {
 			for _, plain := range []bool{false, true} {
 				fillAndRead(t, python, format, recipe, libraries, plain, &sum)
 			}
@@ -33,25 +35,32 @@ func othersRead(t *testing.T, python string, libraries []otherReader) {
 }
 
 // fillAndRead fills one store and adds to sum how many arrays were read from it.
-func fillAndRead(t *testing.T, python, format string, recipe []string, libraries []otherReader, plain bool, sum *tally) {
+func fillAndRead(
+	t *testing.T, python, format string, recipe []string, libraries []otherReader,
+	plain bool, sum *tally,
+) {
 	t.Helper()
 	base := t.TempDir()
 	store, expected := filepath.Join(base, "s.zarr"), filepath.Join(base, "expected")
 	var filled bool
 	for _, l := range libraries {
-		if l.plain != plain || plain && format == "3" || l.noZstd2 && format == "2" && recipe == nil {
+		if l.plain != plain || plain && format == "3" ||
+			l.noZstd2 && format == "2" && recipe == nil {
 			continue
 		}
 		if !filled {
 			fillStore(t, python, store, expected, format, recipe, plain)
 			filled = true
 		}
-		sum.add(readStored(t, python, l, store, expected, fmt.Sprintf("format %s, %v: %s", format, recipe, l.library)))
+		sum.add(readStored(t, python, l, store, expected,
+			fmt.Sprintf("format %s, %v: %s", format, recipe, l.library)))
 	}
 }
 
 // readStored returns how many arrays of a store a library has read, and how many of these differ.
-func readStored(t *testing.T, python string, l otherReader, store, expected, about string) (read, different int) {
+func readStored(
+	t *testing.T, python string, l otherReader, store, expected, about string,
+) (read, different int) {
 	t.Helper()
 	out, err := command(python, "interop/read_stored.py", l.library, store, expected)
 	found := readSummary.FindSubmatch(out)
@@ -90,14 +99,16 @@ func fillStore(t *testing.T, python, store, expected, format string, recipe []st
 // mounts have stored.
 func TestOthersRead(t *testing.T) {
 	othersRead(t, python(t, "ZARRFS_PY3", ".venv-v3"), []otherReader{
-		{library: "zarr", least: 109}, {library: "zarrs", least: 84}, {library: "tensorstore", least: 60},
+		{library: "zarr", least: 109}, {library: "zarrs", least: 84},
+		{library: "tensorstore", least: 60},
 	})
 }
 
 // TestOthersReadNewest is TestOthersRead for the newest zarr-python 3, which reads all of them, by
 // each of its two pipelines.
 func TestOthersReadNewest(t *testing.T) {
-	othersRead(t, newestPython(t), []otherReader{{library: "zarr", least: 114}, {library: "zarr_fused", least: 114}})
+	othersRead(t, newestPython(t),
+		[]otherReader{{library: "zarr", least: 114}, {library: "zarr_fused", least: 114}})
 }
 
 // TestOthersReadAll is TestOthersRead for xarray, dask, GDAL, netcdf-c, zarrita, the zarrs crate
@@ -105,16 +116,20 @@ func TestOthersReadNewest(t *testing.T) {
 // interop/requirements-all.txt.
 func TestOthersReadAll(t *testing.T) {
 	libraries := []otherReader{
-		{library: "xarray", least: 111}, {library: "dask", least: 114}, {library: "gdal", least: 45}, {library: "netcdf", least: 18, plain: true},
+		{library: "xarray", least: 111}, {library: "dask", least: 114},
+		{library: "gdal", least: 45}, {library: "netcdf", least: 18, plain: true},
 	}
 	all := allPython(t)
 	for _, program := range []struct {
 		reader      otherReader
 		file, needs string
 	}{
-		{otherReader{library: "zarrita", least: 43}, filepath.Join(filepath.Dir(all), "..", "zarrita", "zarrita.mjs"), "node and npm"},
-		{otherReader{library: "zarrs_crate", least: 70}, "interop/zarrs-crate/target/release/zarrs-interop", "cargo"},
-		{otherReader{library: "zarr_java", least: 25, noZstd2: true}, "interop/zarr-java/target/classes/Interop.class", "javac and mvn"},
+		{otherReader{library: "zarrita", least: 43},
+			filepath.Join(filepath.Dir(all), "..", "zarrita", "zarrita.mjs"), "node and npm"},
+		{otherReader{library: "zarrs_crate", least: 70},
+			"interop/zarrs-crate/target/release/zarrs-interop", "cargo"},
+		{otherReader{library: "zarr_java", least: 25, noZstd2: true},
+			"interop/zarr-java/target/classes/Interop.class", "javac and mvn"},
 	} {
 		if exists(program.file) {
 			libraries = append(libraries, program.reader)

@@ -70,7 +70,9 @@ func (p *peer) check(path string, s arraySpec, expected []byte, scratch string) 
 		return err
 	}
 	var wrong string
-	if err := p.ask(request{"do": "check", "path": path, "dtype": s.Type.V2, "expected": scratch, "libraries": s.readers()}, &wrong); err != nil {
+	err := p.ask(request{"do": "check", "path": path, "dtype": s.Type.V2, "expected": scratch,
+		"libraries": s.readers()}, &wrong)
+	if err != nil {
 		return err
 	}
 	if wrong != "" {

@@ -82,7 +82,9 @@ func newPowerCut(t *testing.T, flags ...string) *powerCut {
 	store := filepath.Join(disk.dir, "s.zarr")
 	spec.write(t, store)
 	run(t, "sync", "-f", disk.dir)
-	p := &powerCut{newDaemon(t, store, flags...), disk, spec, expected{fill: spec.fill, now: spec.fill(spec.Shape[0] * spec.rowBytes())}, rand.New(rand.NewPCG(1, 4))}
+	p := &powerCut{newDaemon(t, store, flags...), disk, spec,
+		expected{fill: spec.fill, now: spec.fill(spec.Shape[0] * spec.rowBytes())},
+		rand.New(rand.NewPCG(1, 4))}
 	p.want.ack()
 	return p
 }
@@ -145,8 +147,10 @@ func (p *powerCut) write(f *os.File) error {
 // compare looks at the store, and mounts it again.
 func (p *powerCut) compare() error {
 	empty := ""
-	filepath.WalkDir(filepath.Join(p.store, "a"), func(path string, d os.DirEntry, err error) error {
-		if info, err := d.Info(); err == nil && !d.IsDir() && info.Size() == 0 && !strings.HasSuffix(path, ".__lock") {
+	filepath.WalkDir(filepath.Join(
+		p.store, "a"), func(path string, d os.DirEntry, err error) error {
+		if info, err := d.Info(); err == nil && !d.IsDir() && info.Size() == 0 &&
+			!strings.HasSuffix(path, ".__lock") {
 			empty += " " + path
 		}
 		return nil

@@ -15,7 +15,8 @@ func TestReadmeFirstHour(t *testing.T) {
 	bin := zarrfs(t)
 	dir, tools := t.TempDir(), t.TempDir()
 	link(t, bin, filepath.Join(tools, "zarrfs"))
-	wrapper := "#!/bin/sh\nexec " + absolute(t, python(t, "ZARRFS_PY3", ".venv-v3")) + ` "$@"` + "\n"
+	wrapper := "#!/bin/sh\nexec " + absolute(t, python(t, "ZARRFS_PY3", ".venv-v3")) +
+		` "$@"` + "\n"
 	if err := os.WriteFile(filepath.Join(tools, "python3"), []byte(wrapper), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,8 @@ func TestReadmeUnit(t *testing.T) {
 	store, mnt := filepath.Join(t.TempDir(), "climate.zarr"), t.TempDir()
 	run(t, bin, "create", store, "--group")
 	t.Cleanup(func() { command(bin, "umount", "--force", mnt) })
-	ours := strings.NewReplacer("/usr/local/bin/zarrfs", bin, "/data/climate.zarr", store, "/mnt/climate", mnt)
+	ours := strings.NewReplacer("/usr/local/bin/zarrfs", bin, "/data/climate.zarr", store,
+		"/mnt/climate", mnt)
 	for _, step := range []struct {
 		key     string
 		mounted bool

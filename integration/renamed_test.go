@@ -21,7 +21,8 @@ func TestRenamedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range []string{"ab", "bc", "cd", "de"} {
-			if err := os.Rename(filepath.Join(dir, n[:1]+".raw"), filepath.Join(dir, n[1:]+".raw")); err != nil {
+			err := os.Rename(filepath.Join(dir, n[:1]+".raw"), filepath.Join(dir, n[1:]+".raw"))
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -37,7 +38,8 @@ func TestRenamedAgain(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
-		if got, err := os.ReadFile(filepath.Join(dir, "e.raw")); err != nil || string(got[:8]) != "written!" {
+		if got, err := os.ReadFile(filepath.Join(dir, "e.raw")); err != nil ||
+			string(got[:8]) != "written!" {
 			t.Errorf("%v", err)
 		}
 	}
@@ -168,7 +170,8 @@ func TestReadWhileRenamed(t *testing.T) {
 		defer func() { ended <- n }()
 		for {
 			for _, way := range [][2]string{{"a.raw", "b.raw"}, {"b.raw", "a.raw"}} {
-				if err := os.Rename(filepath.Join(dir, way[0]), filepath.Join(dir, way[1])); err != nil {
+				err := os.Rename(filepath.Join(dir, way[0]), filepath.Join(dir, way[1]))
+				if err != nil {
 					t.Error(err)
 					return
 				}
@@ -188,7 +191,8 @@ func TestReadWhileRenamed(t *testing.T) {
 		got := make([]byte, len(want))
 		if n, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) {
 			if bad++; bad < 4 {
-				t.Errorf("read %d: %d bytes, %v, begins with %v, expected %v", reads, n, err, got[:8], want[:8])
+				t.Errorf("read %d: %d bytes, %v, begins with %v, expected %v",
+					reads, n, err, got[:8], want[:8])
 			}
 		}
 	}

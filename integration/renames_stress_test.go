@@ -427,7 +427,8 @@ func eachFolder(base string, visit func(path string, names map[string]bool)) {
 func renameGroup(where string) func() bool {
 	return func() bool {
 		for i := range 2 {
-			from, to := filepath.Join(where, fmt.Sprint("g", i)), filepath.Join(where, fmt.Sprint("g", 1-i))
+			from, to := filepath.Join(where, fmt.Sprint("g", i)),
+				filepath.Join(where, fmt.Sprint("g", 1-i))
 			if os.Rename(from, to) == nil {
 				return true
 			}

@@ -75,7 +75,8 @@ func (r rotation) run(t *testing.T, format string) {
 	if r.before {
 		write()
 	}
-	if err := rotate(r.removed); err != nil { // without starting a program, which would close the file
+	// without starting a program, which would close the file
+	if err := rotate(r.removed); err != nil {
 		t.Fatal(err)
 	}
 	expected := npyOf(1)[128:]

@@ -94,7 +94,8 @@ func TestViewsUnlisted(t *testing.T) {
 	if got := names(t, dir); got != "a.npy g zarr.json" {
 		t.Errorf("the mount holds %s", got)
 	}
-	if got, err := os.ReadFile(filepath.Join(dir, "a.raw")); err != nil || !bytes.Equal(got, semanticsBytes()) {
+	if got, err := os.ReadFile(filepath.Join(dir, "a.raw")); err != nil ||
+		!bytes.Equal(got, semanticsBytes()) {
 		t.Errorf("a.raw, which is not listed: %d bytes, %v", len(got), err)
 	}
 }
@@ -166,7 +167,8 @@ func TestCopiesKeepHoles(t *testing.T) {
 		}
 		var st unix.Stat_t
 		if err := unix.Stat(path, &st); err != nil || st.Blocks*512 > 2*stored {
-			t.Errorf("the copy of %s takes %d bytes, of the array %d are stored", name, st.Blocks*512, stored)
+			t.Errorf("the copy of %s takes %d bytes, of the array %d are stored",
+				name, st.Blocks*512, stored)
 		}
 	}
 	if info, err := os.Stat(filepath.Join(out, "a.tar")); err != nil || info.Size() > 3*stored {
@@ -183,10 +185,12 @@ func TestMappings(t *testing.T) {
 	}
 	defer f.Close()
 	want := semanticsBytes()
-	if _, err := unix.Mmap(int(f.Fd()), 0, len(want), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != unix.EACCES {
+	if _, err := unix.Mmap(int(f.Fd()), 0, len(want), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED); err != unix.EACCES {
 		t.Errorf("a shared mapping that can be written: %v, want EACCES", err)
 	}
-	private, err := unix.Mmap(int(f.Fd()), 0, len(want), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
+	private, err := unix.Mmap(int(f.Fd()), 0, len(want), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +244,11 @@ var sink byte
 func TestTimes(t *testing.T) {
 	store := semanticsStore(t)
 	newest := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
-	for key, at := range map[string]time.Time{"a/zarr.json": newest.Add(-2 * time.Hour), "a/c/0": newest, "a/c/15": newest.Add(-time.Hour)} {
+	for key, at := range map[string]time.Time{
+		"a/zarr.json": newest.Add(-2 * time.Hour),
+		"a/c/0":       newest,
+		"a/c/15":      newest.Add(-time.Hour),
+	} {
 		if err := os.Chtimes(filepath.Join(store, key), at, at); err != nil {
 			t.Fatal(err)
 		}
@@ -254,11 +262,13 @@ func TestTimes(t *testing.T) {
 func TestStatfs(t *testing.T) {
 	store := semanticsStore(t)
 	var of, shown unix.Statfs_t
-	if err := errors.Join(unix.Statfs(store, &of), unix.Statfs(mount(t, store), &shown)); err != nil {
+	err := errors.Join(unix.Statfs(store, &of), unix.Statfs(mount(t, store), &shown))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if shown.Blocks != of.Blocks || shown.Bsize != of.Bsize {
-		t.Errorf("the mount has %d blocks of %d bytes, the store's file system %d of %d", shown.Blocks, shown.Bsize, of.Blocks, of.Bsize)
+		t.Errorf("the mount has %d blocks of %d bytes, the store's file system %d of %d",
+			shown.Blocks, shown.Bsize, of.Blocks, of.Bsize)
 	}
 }
 
@@ -276,7 +286,8 @@ func TestSnapshots(t *testing.T) {
 	if err != nil || !strings.Contains(string(old), `"K"`) || !json.Valid(old) {
 		t.Errorf("the open document says %s, %v", old, err)
 	}
-	if now, err := os.ReadFile(path); err != nil || !strings.Contains(string(now), `"degC"`) || !json.Valid(now) {
+	if now, err := os.ReadFile(path); err != nil || !strings.Contains(string(now), `"degC"`) ||
+		!json.Valid(now) {
 		t.Errorf("the document opened again says %s, %v", now, err)
 	}
 }
@@ -357,11 +368,14 @@ func TestTwoMounts(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var a, b unix.Stat_t
-	if err := errors.Join(unix.Stat(filepath.Join(one, "a.npy"), &a), unix.Stat(filepath.Join(two, "a.npy"), &b)); err != nil || a.Ino != b.Ino {
+	err := errors.Join(unix.Stat(filepath.Join(one, "a.npy"), &a),
+		unix.Stat(filepath.Join(two, "a.npy"), &b))
+	if err != nil || a.Ino != b.Ino {
 		t.Errorf("a.npy has the inodes %d and %d, %v", a.Ino, b.Ino, err)
 	}
 	unmount(t, two)
-	if got, err := os.ReadFile(filepath.Join(one, "a.raw")); err != nil || !bytes.Equal(got, semanticsBytes()) {
+	if got, err := os.ReadFile(filepath.Join(one, "a.raw")); err != nil ||
+		!bytes.Equal(got, semanticsBytes()) {
 		t.Errorf("after the other mount has gone: %d bytes, %v", len(got), err)
 	}
 }
@@ -431,7 +445,8 @@ func TestInodeNumberStays(t *testing.T) {
 	} {
 		path := filepath.Join(mnt, name)
 		before, times := inode(t, path), make([]unix.Timespec, 2)
-		if err := unix.UtimesNanoAt(unix.AT_FDCWD, path, times, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		err := unix.UtimesNanoAt(unix.AT_FDCWD, path, times, unix.AT_SYMLINK_NOFOLLOW)
+		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if after := inode(t, path); after != before {

@@ -23,7 +23,8 @@ const (
 // shared is an array of two chunks.
 func shared(format int) arraySpec {
 	codec := map[int]string{2: "null", 3: "[]"}[format]
-	return arraySpec{Format: format, Type: elementType{"<i4", "int32", 4, "0", "\x00\x00\x00\x00"}, Shape: []int64{sharedLen}, Chunks: []int64{25}, Order: "C",
+	return arraySpec{Format: format, Type: elementType{"<i4", "int32", 4, "0", "\x00\x00\x00\x00"},
+		Shape: []int64{sharedLen}, Chunks: []int64{25}, Order: "C",
 		Keys: ".", Codec: codec, Filter: "null"}
 }
 
@@ -97,7 +98,9 @@ func writeElements(d *daemon, first int) func() error {
 		defer f.Close()
 		for round := range sharedRounds {
 			for i := first; i < sharedLen; i += 2 {
-				if _, err := f.WriteAt(binary.LittleEndian.AppendUint32(nil, uint32(round+1)), 4*int64(i)); err != nil {
+				_, err := f.WriteAt(
+					binary.LittleEndian.AppendUint32(nil, uint32(round+1)), 4*int64(i))
+				if err != nil {
 					return err
 				}
 				if err := f.Sync(); err != nil {
@@ -112,7 +115,8 @@ func writeElements(d *daemon, first int) func() error {
 // peerWrites sets each other second element by a library.
 func peerWrites(p *peer, library, store, locks string) func() error {
 	return func() error {
-		r := request{"do": "write", "library": library, "path": filepath.Join(store, "a"), "rounds": sharedRounds, "start": 1, "stop": sharedLen, "step": 2, "first": 1}
+		r := request{"do": "write", "library": library, "path": filepath.Join(store, "a"),
+			"rounds": sharedRounds, "start": 1, "stop": sharedLen, "step": 2, "first": 1}
 		if locks != "" {
 			r["sync"] = locks
 		}
@@ -155,7 +159,8 @@ func TestAppendsAreSeenAtOnce(t *testing.T) {
 	const rounds, row, header = 400, 64, 128
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	run(t, zarrfs(t), "create", store, "--group")
-	run(t, zarrfs(t), "create", store, "a", "--shape", fmt.Sprintf("0,%d", row), "--dtype", "uint8", "--chunks", fmt.Sprintf("100,%d", row))
+	run(t, zarrfs(t), "create", store, "a", "--shape", fmt.Sprintf("0,%d", row), "--dtype", "uint8",
+		"--chunks", fmt.Sprintf("100,%d", row))
 	mnt := mount(t, store, "--io", "cached")
 	var rows atomic.Int64 // that are acknowledged, at least
 	appendAndRead := func() error {

@@ -22,14 +22,22 @@ func TestSiblingsInTurn(t *testing.T) {
 		"chunk_key_encoding": {"name": "default"}}`)
 	put(t, mnt, "z.raw", "\x01\x02\x03\x04")
 	for i, tc := range []struct{ name, of, steps string }{
-		{"the document makes it, then the header comes", "g/b", "npy:open json:open json:all json:close npy:all npy:close"},
-		{"the header makes it, then the document comes", "g/b", "json:open npy:open npy:all npy:close json:all json:close"},
-		{"the document comes while bytes are on their way", "g/b", "raw:open raw:half json:open json:all json:close raw:rest raw:close"},
-		{"the document comes before the bytes", "g/b", "raw:open json:open json:all json:close raw:half raw:rest raw:close"},
-		{"the document comes behind the bytes", "g/b", "raw:open raw:all json:open json:all json:close raw:close"},
-		{"all at once", "g/b", "npy:open raw:open json:open raw:half json:all json:close npy:half raw:rest raw:close npy:rest npy:close"},
-		{"no axes: the document comes before the bytes", "z", "raw:open json:open json:all json:close raw:all raw:close"},
-		{"no axes: the document comes before the header", "z", "npy:open json:open json:all json:close npy:all npy:close"},
+		{"the document makes it, then the header comes", "g/b",
+			"npy:open json:open json:all json:close npy:all npy:close"},
+		{"the header makes it, then the document comes", "g/b",
+			"json:open npy:open npy:all npy:close json:all json:close"},
+		{"the document comes while bytes are on their way", "g/b",
+			"raw:open raw:half json:open json:all json:close raw:rest raw:close"},
+		{"the document comes before the bytes", "g/b",
+			"raw:open json:open json:all json:close raw:half raw:rest raw:close"},
+		{"the document comes behind the bytes", "g/b",
+			"raw:open raw:all json:open json:all json:close raw:close"},
+		{"all at once", "g/b", "npy:open raw:open json:open raw:half json:all json:close " +
+			"npy:half raw:rest raw:close npy:rest npy:close"},
+		{"no axes: the document comes before the bytes", "z",
+			"raw:open json:open json:all json:close raw:all raw:close"},
+		{"no axes: the document comes before the header", "z",
+			"npy:open json:open json:all json:close npy:all npy:close"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			open, n := map[string]*os.File{}, fmt.Sprintf("n%d", i)
@@ -39,7 +47,8 @@ func TestSiblingsInTurn(t *testing.T) {
 				var err error
 				switch do {
 				case "open":
-					open[view], err = os.OpenFile(filepath.Join(mnt, n+"."+view), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+					open[view], err = os.OpenFile(filepath.Join(mnt, n+"."+view),
+						os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 				case "all":
 					_, err = f.Write(data)
 				case "half":
@@ -53,7 +62,8 @@ func TestSiblingsInTurn(t *testing.T) {
 					t.Errorf("%s: %v", step, err)
 				}
 			}
-			shell(t, mnt, "for v in json npy raw; do cmp "+tc.of+".$v "+n+".$v || exit 1; done; rm "+n+".*")
+			shell(t, mnt,
+				"for v in json npy raw; do cmp "+tc.of+".$v "+n+".$v || exit 1; done; rm "+n+".*")
 		})
 	}
 }
@@ -65,12 +75,18 @@ func TestMovedInAnyOrder(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		from := mount(t, linkedStore(t, format, nil))
 		into := mount(t, emptyStore(t, format))
-		for _, order := range []string{"json npy raw", "json raw npy", "npy json raw", "npy raw json", "raw json npy", "raw npy json"} {
+		for _, order := range []string{
+			"json npy raw", "json raw npy", "npy json raw", "npy raw json", "raw json npy",
+			"raw npy json",
+		} {
 			dir, name := t.TempDir(), strings.ReplaceAll(order, " ", "-")
-			shell(t, dir, fmt.Sprintf("mkdir %s; for v in %s; do cp -a %s/run42/a.$v %[1]s/; done; mv %[1]s %[4]s/", name, order, from, into))
+			shell(t, dir, fmt.Sprintf("mkdir %s; for v in %s; do cp -a %s/run42/a.$v %[1]s/; "+
+				"done; mv %[1]s %[4]s/", name, order, from, into))
 			sameTree(t, tree(t, filepath.Join(into, name)), map[string]string{
-				"a.json": string(read(t, filepath.Join(from, "run42/a.json"))), "a.npy": string(read(t, filepath.Join(from, "run42/a.npy"))),
-				"a.raw": string(read(t, filepath.Join(from, "run42/a.raw"))), "zarr.json": string(read(t, filepath.Join(into, "zarr.json"))),
+				"a.json":    string(read(t, filepath.Join(from, "run42/a.json"))),
+				"a.npy":     string(read(t, filepath.Join(from, "run42/a.npy"))),
+				"a.raw":     string(read(t, filepath.Join(from, "run42/a.raw"))),
+				"zarr.json": string(read(t, filepath.Join(into, "zarr.json"))),
 			})
 		}
 	})
@@ -81,7 +97,8 @@ func TestMovedInAnyOrder(t *testing.T) {
 func TestDocumentWaitsForSiblings(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	create := func(view string) (*os.File, []byte) {
-		f, err := os.OpenFile(filepath.Join(mnt, "n."+view), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		f, err := os.OpenFile(filepath.Join(mnt, "n."+view),
+			os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,11 +242,13 @@ func TestLookedBefore(t *testing.T) {
 func TestCopiedSideBySide(t *testing.T) {
 	mnt, out := mount(t, treeStore(t)), t.TempDir()
 	need(t, "xargs")
-	shell(t, mnt, "mkdir s; for i in 1 2 3 4 5 6; do for v in json npy raw; do cp g/b.$v s/b$i.$v; done; done; cp -r s "+out)
+	shell(t, mnt, "mkdir s; for i in 1 2 3 4 5 6; do for v in json npy raw; "+
+		"do cp g/b.$v s/b$i.$v; done; done; cp -r s "+out)
 	want := tree(t, filepath.Join(mnt, "s"))
 	for _, order := range []string{"sort", "sort -r", "sort -t. -k2", "sort -t. -k2 -r"} {
 		for _, from := range []string{"s", filepath.Join(out, "s")} {
-			shell(t, mnt, "mkdir new; (cd "+from+"; ls | grep -v zarr.json) | "+order+" | xargs -P 4 -I% cp "+from+"/% new/")
+			shell(t, mnt, "mkdir new; (cd "+from+"; ls | grep -v zarr.json) | "+order+
+				" | xargs -P 4 -I% cp "+from+"/% new/")
 			sameTree(t, tree(t, filepath.Join(mnt, "new")), want)
 			shell(t, mnt, "rm -r new")
 		}
@@ -256,7 +275,8 @@ func TestRowOfAnotherProgram(t *testing.T) {
 		name string
 		do   func() error
 	}{
-		{"a part of the array's bytes", func() error { _, err := later.Write(data[:half]); return err }},
+		{"a part of the array's bytes",
+			func() error { _, err := later.Write(data[:half]); return err }},
 		{"fsync of .npy", npy.Sync},
 		{"fsync by a reader", reader.Sync},
 		{"bytes before the end", func() error { _, err := npy.WriteAt(data[:8], 128); return err }},

@@ -54,20 +54,26 @@ var elementTypes = []elementType{
 // codecsV2 and codecsV3 are codecs that lose nothing.
 var (
 	codecsV2 = []string{
-		"null", `{"id": "zlib", "level": 1}`, `{"id": "gzip", "level": 5}`, `{"id": "zstd", "level": 3}`, `{"id": "lz4", "acceleration": 1}`, `{"id": "bz2", "level": 1}`,
-		`{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}`, `{"id": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 2, "blocksize": 0}`,
+		"null", `{"id": "zlib", "level": 1}`, `{"id": "gzip", "level": 5}`, `{"id": "zstd", ` +
+			`"level": 3}`, `{"id": "lz4", "acceleration": 1}`, `{"id": "bz2", "level": 1}`,
+		`{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}`,
+		`{"id": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 2, "blocksize": 0}`,
 	}
 	filtersV2 = []string{"null", "null", `[{"id": "shuffle", "elementsize": %d}]`}
 	codecsV3  = []string{
-		`[]`, `[{"name": "zstd", "configuration": {"level": 1, "checksum": false}}]`, `[{"name": "gzip", "configuration": {"level": 5}}]`, `[{"name": "crc32c"}]`,
-		`[{"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": %d, "blocksize": 0}}]`,
-		`[{"name": "blosc", "configuration": {"cname": "zstd", "clevel": 3, "shuffle": "bitshuffle", "typesize": %d, "blocksize": 0}}, {"name": "crc32c"}]`,
+		`[]`, `[{"name": "zstd", "configuration": {"level": 1, "checksum": false}}]`,
+		`[{"name": "gzip", "configuration": {"level": 5}}]`, `[{"name": "crc32c"}]`,
+		`[{"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", ` +
+			`"typesize": %d, "blocksize": 0}}]`,
+		`[{"name": "blosc", "configuration": {"cname": "zstd", "clevel": 3, "shuffle": ` +
+			`"bitshuffle", "typesize": %d, "blocksize": 0}}, {"name": "crc32c"}]`,
 	}
 )
 
 // randomSpec picks an array of 1 to 3 axes and some 100 KiB.
 func randomSpec(rng *rand.Rand) arraySpec {
-	s := arraySpec{Format: 2 + rng.IntN(2), Order: pick(rng, "C", "C", "F"), Keys: pick(rng, "/", "."), Index: pick(rng, "end", "start")}
+	s := arraySpec{Format: 2 + rng.IntN(2), Order: pick(rng, "C", "C", "F"),
+		Keys: pick(rng, "/", "."), Index: pick(rng, "end", "start")}
 	for s.Type = pick(rng, elementTypes...); s.Format == 3 && s.Type.V3 == ""; {
 		s.Type = pick(rng, elementTypes...)
 	}
@@ -83,7 +89,8 @@ func randomSpec(rng *rand.Rand) arraySpec {
 		if len(s.Shape) < 2 && rng.IntN(3) > 0 {
 			n = 3 + rng.Int64N(40)
 		}
-		chunk := 1 + n/8 + rng.Int64N(max(1, n/3)) // several chunks along each axis, mostly with an edge
+		// several chunks along each axis, mostly with an edge
+		chunk := 1 + n/8 + rng.Int64N(max(1, n/3))
 		s.Shape, s.Chunks = append(s.Shape, n), append(s.Chunks, chunk)
 		if sharded {
 			s.Shards = append(s.Shards, chunk*(1+rng.Int64N(3)))
@@ -144,7 +151,9 @@ func (s arraySpec) write(t *testing.T, dir string) {
 }
 
 func (s arraySpec) documentV2() string {
-	return fmt.Sprintf(`{"zarr_format": 2, "shape": %s, "chunks": %s, "dtype": "%s", "fill_value": %s, "order": "%s", "compressor": %s, "filters": %s, "dimension_separator": "%s"}`,
+	return fmt.Sprintf(
+		`{"zarr_format": 2, "shape": %s, "chunks": %s, "dtype": "%s", "fill_value": %s, "order": `+
+			`"%s", "compressor": %s, "filters": %s, "dimension_separator": "%s"}`,
 		list(s.Shape), list(s.Chunks), s.Type.V2, s.Type.Fill, s.Order, s.Codec, s.Filter, s.Keys)
 }
 
@@ -162,7 +171,8 @@ func (s arraySpec) documentV3() string {
 		for i := range s.Shape {
 			order = append(order, int64(len(s.Shape)-1-i))
 		}
-		chain = fmt.Sprintf(`{"name": "transpose", "configuration": {"order": %s}}, `, list(order)) + chain
+		chain = fmt.Sprintf(
+			`{"name": "transpose", "configuration": {"order": %s}}, `, list(order)) + chain
 	}
 	if s.Shards != nil {
 		chain = fmt.Sprintf(`{"name": "sharding_indexed", "configuration": {"chunk_shape": %s, "codecs": [%s], "index_location": "%s",
@@ -170,7 +180,8 @@ func (s arraySpec) documentV3() string {
 	}
 	grid := s.Grid
 	if grid == "" {
-		grid = fmt.Sprintf(`{"name": "regular", "configuration": {"chunk_shape": %s}}`, list(s.objects()))
+		grid = fmt.Sprintf(`{"name": "regular", "configuration": {"chunk_shape": %s}}`,
+			list(s.objects()))
 	}
 	return fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": "%s", "fill_value": %s, "codecs": [%s], "attributes": {},
 		"chunk_grid": %s, "chunk_key_encoding": {"name": "default", "configuration": {"separator": "%s"}}}`,
@@ -196,7 +207,8 @@ func (s arraySpec) readers() []string {
 // tensorstoreReads reports whether tensorstore knows the data type and codecs; zarr-python knows
 // all of them.
 func (s arraySpec) tensorstoreReads() bool {
-	return s.Format == 3 || s.Type.V3 != "" && s.Filter == "null" && !strings.Contains(s.Codec, `"id": "lz4"`)
+	return s.Format == 3 ||
+		s.Type.V3 != "" && s.Filter == "null" && !strings.Contains(s.Codec, `"id": "lz4"`)
 }
 
 // leftovers returns the files and folders of the store that are neither documents nor objects of

@@ -30,18 +30,21 @@ func TestStormInOneMount(t *testing.T) {
 type storm struct {
 	dir string
 
-	mu     sync.Mutex
-	next   int64
-	least  map[int64]int64 // elements that an array has at least, as its writer was told, by its number
-	half   map[int64]bool  // numbers of arrays of which a write was refused, so that they are incomplete
-	did    map[string]int  // by what was done
-	failed map[string]int  // by what was done, and the text of the error
+	mu   sync.Mutex
+	next int64
+	// elements that an array has at least, as its writer was told, by its number
+	least map[int64]int64
+	// numbers of arrays of which a write was refused, so that they are incomplete
+	half   map[int64]bool
+	did    map[string]int // by what was done
+	failed map[string]int // by what was done, and the text of the error
 }
 
 func oneMount(t *testing.T, format string, readers []arraysReader) {
 	base, scratch, flags := raceStore(t, format)
 	d := started(t, base, flags...)
-	s := &storm{dir: d.dir, least: map[int64]int64{}, half: map[int64]bool{}, did: map[string]int{}, failed: map[string]int{}}
+	s := &storm{dir: d.dir, least: map[int64]int64{}, half: map[int64]bool{}, did: map[string]int{},
+		failed: map[string]int{}}
 	s.rage()
 	if err := d.stop(); err != nil {
 		t.Error(err)
@@ -67,7 +70,8 @@ func oneMount(t *testing.T, format string, readers []arraysReader) {
 func (s *storm) accusations(t *testing.T, log, scratch string) (all int) {
 	t.Helper()
 	for what, n := range s.failed {
-		if strings.Contains(what, syscall.ESTALE.Error()) || strings.Contains(what, syscall.EIO.Error()) {
+		if strings.Contains(what, syscall.ESTALE.Error()) ||
+			strings.Contains(what, syscall.EIO.Error()) {
 			t.Errorf("%s, %d times", what, n)
 			all += n
 		}
@@ -104,7 +108,8 @@ func (s *storm) step() {
 	case n < 8:
 		s.save(group)
 	case n < 10: // all writers have the same few names for these
-		s.note("slow save of a common name", saveSlowly(filepath.Join(group, fmt.Sprintf("common%d.npy", rand.IntN(3)))))
+		s.note("slow save of a common name",
+			saveSlowly(filepath.Join(group, fmt.Sprintf("common%d.npy", rand.IntN(3)))))
 	case n < 12:
 		s.note("mkdir", os.MkdirAll(group, 0o777))
 	case n < 14:
@@ -232,7 +237,8 @@ func (s *storm) compare(t *testing.T, stored map[string][]int64) (arrays, lost i
 		arrays++
 		if int64(len(all)) < s.least[number] ||
 			slices.ContainsFunc(all, func(n int64) bool { return n != number }) {
-			t.Errorf("%s has %d elements, expected %d of its number", path, len(all), s.least[number])
+			t.Errorf("%s has %d elements, expected %d of its number",
+				path, len(all), s.least[number])
 			lost++
 		}
 	}

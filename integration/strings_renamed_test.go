@@ -99,6 +99,7 @@ func checkSmallWrite(t *testing.T, path string, want []byte) {
 	}
 	want = append([]byte("\"new"), want[4:]...)
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("three bytes were written: read %d bytes, %v; expected %d others", len(got), err, len(want))
+		t.Errorf("three bytes were written: read %d bytes, %v; expected %d others",
+			len(got), err, len(want))
 	}
 }

@@ -15,32 +15,49 @@ import (
 var stringArrays = map[string]struct{ document, elements string }{
 	"2utf8":  {objectsV2("C", `[{"id":"vlen-utf8"}]`, `{"id":"zlib","level":1}`), "text"},
 	"2utf8F": {objectsV2("F", `[{"id":"vlen-utf8"}]`, `null`), "text"},
-	"2bytes": {objectsV2("C", `[{"id":"vlen-bytes"}]`, `{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}`), "bytes"},
-	"2array": {objectsV2("C", `[{"id":"vlen-array","dtype":"<i4"}]`, `{"id":"zstd","level":1}`), "lists"},
+	"2bytes": {objectsV2("C", `[{"id":"vlen-bytes"}]`,
+		`{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}`), "bytes"},
+	"2array": {objectsV2("C", `[{"id":"vlen-array","dtype":"<i4"}]`, `{"id":"zstd","level":1}`),
+		"lists"},
 	"2json":  {objectsV2("C", `[{"id":"json2"}]`, `{"id":"gzip","level":1}`), "text"},
 	"2jsonF": {objectsV2("F", `[{"id":"json2"}]`, `null`), "text"},
-	"2label": {objectsV2("C", `[{"id":"categorize","dtype":"|O","labels":["grün","b"],"astype":"|u1"}]`, `null`), "labels"},
-	"3utf8":  {stringsV3("string", `[CODEC]`), "text"},
-	"3zstd":  {stringsV3("string", `[CODEC,{"name":"zstd","configuration":{"level":3,"checksum":false}},{"name":"crc32c"}]`), "text"},
-	"3blosc": {stringsV3("string", `[CODEC,{"name":"blosc","configuration":{"typesize":1,"cname":"zstd","clevel":5,"shuffle":"noshuffle","blocksize":0}}]`), "text"},
-	"3bytes": {stringsV3("variable_length_bytes", `[CODEC,{"name":"gzip","configuration":{"level":1}}]`), "bytes"},
-	"3shard": {stringsV3("string", `[{"name":"sharding_indexed","configuration":{"chunk_shape":[2,1],"codecs":[CODEC],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"end"}}]`), "text"},
+	"2label": {objectsV2(
+		"C", `[{"id":"categorize","dtype":"|O","labels":["grün","b"],"astype":"|u1"}]`, `null`),
+		"labels"},
+	"3utf8": {stringsV3("string", `[CODEC]`), "text"},
+	"3zstd": {stringsV3("string", `[CODEC,{"name":"zstd","configuration":{"level":3,`+
+		`"checksum":false}},{"name":"crc32c"}]`), "text"},
+	"3blosc": {stringsV3("string", `[CODEC,{"name":"blosc","configuration":{"typesize":1,`+
+		`"cname":"zstd","clevel":5,"shuffle":"noshuffle","blocksize":0}}]`), "text"},
+	"3bytes": {stringsV3(
+		"variable_length_bytes", `[CODEC,{"name":"gzip","configuration":{"level":1}}]`), "bytes"},
+	"3shard": {stringsV3(
+		"string", `[{"name":"sharding_indexed","configuration":{"chunk_shape":[2,1],`+
+			`"codecs":[CODEC],`+
+			`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},`+
+			`{"name":"crc32c"}],"index_location":"end"}}]`), "text"},
 }
 
 func objectsV2(order, filters, compressor string) string {
-	return fmt.Sprintf(`{"zarr_format":2,"shape":[5,3],"chunks":[4,2],"dtype":"|O","order":%q,"fill_value":null,"filters":%s,"compressor":%s}`, order, filters, compressor)
+	return fmt.Sprintf(`{"zarr_format":2,"shape":[5,3],"chunks":[4,2],"dtype":"|O","order":%q,`+
+		`"fill_value":null,"filters":%s,"compressor":%s}`, order, filters, compressor)
 }
 
 func stringsV3(dataType, codecs string) string {
-	name := map[string]string{"string": "vlen-utf8", "variable_length_bytes": "vlen-bytes"}[dataType]
-	codecs = strings.ReplaceAll(codecs, "CODEC", fmt.Sprintf(`{"name":%q,"configuration":{}}`, name))
-	return fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":[5,3],"data_type":%q,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,2]}},`+
-		`"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},"fill_value":"","codecs":%s,"attributes":{}}`, dataType, codecs)
+	name :=
+		map[string]string{"string": "vlen-utf8", "variable_length_bytes": "vlen-bytes"}[dataType]
+	codecs = strings.ReplaceAll(codecs, "CODEC",
+		fmt.Sprintf(`{"name":%q,"configuration":{}}`, name))
+	return fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":[5,3],`+
+		`"data_type":%q,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,2]}},`+
+		`"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},`+
+		`"fill_value":"","codecs":%s,"attributes":{}}`, dataType, codecs)
 }
 
 // elementLines are lines of each kind of elements.
 var elementLines = map[string][]string{
-	"text":   {`"grün"`, `""`, `"名前 😀"`, `"quote \" and \\"`, `"two\nlines\t"`, `"\u0001"`, `"plain"`},
+	"text": {`"grün"`, `""`, `"名前 😀"`, `"quote \" and \\"`, `"two\nlines\t"`,
+		`"\u0001"`, `"plain"`},
 	"bytes":  {`"AP8="`, `""`, `"YWI="`, `"YQA="`},
 	"lists":  {`[1,-2]`, `[]`, `[2147483647]`},
 	"labels": {`"b"`, `""`, `"grün"`},
@@ -52,7 +69,8 @@ func TestStringsWritten(t *testing.T) {
 	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
 	for _, format := range []string{"2", "3"} {
 		store := filepath.Join(t.TempDir(), "s.zarr")
-		if out, err := command(zarrfs(t), "create", store, "--group", "--format", format); err != nil {
+		out, err := command(zarrfs(t), "create", store, "--group", "--format", format)
+		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		mnt, want := mount(t, store), map[string][]string{}
@@ -68,7 +86,8 @@ func TestStringsWritten(t *testing.T) {
 		}
 		if format == "2" {
 			checkLines(t, v2, "zarr", store, want, 7)
-			checkLines(t, v3, "zarr", store, want, 3) // it does not know lists, values of JSON and labels
+			// it does not know lists, values of JSON and labels
+			checkLines(t, v3, "zarr", store, want, 3)
 			continue
 		}
 		checkLines(t, v3, "zarr", store, want, 5)
@@ -82,13 +101,16 @@ var stringGrids = map[string]struct{ document, elements string }{
 	"bounded":      {inGrid(stringArrays["3utf8"].document, bounded("4, 2")), "text"},
 	"boundedZstd":  {inGrid(stringArrays["3zstd"].document, bounded("3, 3")), "text"},
 	"boundedBytes": {inGrid(stringArrays["3bytes"].document, bounded("300, 2")), "bytes"},
-	"boundedShard": {inGrid(strings.Replace(stringArrays["3shard"].document, "[2,1]", "[1,1]", 1), bounded("4, 2")), "text"},
-	"rectilinear":  {inGrid(stringArrays["3zstd"].document, rectilinear("[3, 1, [2, 9]]", "[[1, 3]]")), "text"},
+	"boundedShard": {inGrid(strings.Replace(stringArrays["3shard"].document, "[2,1]", "[1,1]", 1),
+		bounded("4, 2")), "text"},
+	"rectilinear": {inGrid(
+		stringArrays["3zstd"].document, rectilinear("[3, 1, [2, 9]]", "[[1, 3]]")), "text"},
 }
 
 // inGrid is a document of version 3 with another chunk grid.
 func inGrid(document, grid string) string {
-	return strings.Replace(document, `{"name":"regular","configuration":{"chunk_shape":[4,2]}}`, grid, 1)
+	return strings.Replace(document,
+		`{"name":"regular","configuration":{"chunk_shape":[4,2]}}`, grid, 1)
 }
 
 // TestStringsInCutGridsWritten writes, appends to, extends and cuts arrays of strings whose chunks
@@ -112,7 +134,8 @@ func TestStringsInCutGridsWritten(t *testing.T) {
 		t.Helper()
 		checkLines(t, py, "cut_grids", store, want, len(stringGrids))
 		for name, lines := range want {
-			if got, err := os.ReadFile(filepath.Join(mnt, name+".jsonl")); err != nil || string(got) != strings.Join(lines, "\n")+"\n" {
+			if got, err := os.ReadFile(filepath.Join(mnt, name+".jsonl")); err != nil ||
+				string(got) != strings.Join(lines, "\n")+"\n" {
 				t.Errorf("%s through the mount: %v, found\n%s", name, err, got)
 			}
 		}
@@ -120,16 +143,20 @@ func TestStringsInCutGridsWritten(t *testing.T) {
 	check()
 	for _, rows := range []int{10, 6} {
 		for name := range want {
-			if err := os.WriteFile(filepath.Join(mnt, name+".json"), fmt.Appendf(nil, `{"shape": [%d, 3]}`, rows), 0o666); err != nil {
+			err := os.WriteFile(filepath.Join(mnt, name+".json"),
+				fmt.Appendf(nil, `{"shape": [%d, 3]}`, rows), 0o666)
+			if err != nil {
 				t.Error(err)
 			}
-			want[name] = append(want[name], slices.Repeat([]string{`""`}, max(0, 3*rows-len(want[name])))...)[:3*rows]
+			want[name] = append(want[name],
+				slices.Repeat([]string{`""`}, max(0, 3*rows-len(want[name])))...)[:3*rows]
 		}
 		check()
 	}
 	for name, a := range stringGrids {
 		more := elementLines[a.elements][:3]
-		shell(t, mnt, fmt.Sprintf("cat >> %s.jsonl <<'END'\n%s\nEND", name, strings.Join(more, "\n")))
+		shell(t, mnt,
+			fmt.Sprintf("cat >> %s.jsonl <<'END'\n%s\nEND", name, strings.Join(more, "\n")))
 		want[name] = append(want[name], more...)
 	}
 	check()
@@ -143,7 +170,10 @@ func TestListsAreCopied(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	mnt := mount(t, store)
-	for name, lines := range map[string][]string{"2array": slices.Repeat([]string{`[1,-2]`, `[]`, `[7]`}, 7), "2json": slices.Repeat([]string{`{"a": 1}`, `"text"`, `[null]`}, 7)} {
+	for name, lines := range map[string][]string{
+		"2array": slices.Repeat([]string{`[1,-2]`, `[]`, `[7]`}, 7),
+		"2json":  slices.Repeat([]string{`{"a": 1}`, `"text"`, `[null]`}, 7),
+	} {
 		if err := os.MkdirAll(filepath.Join(mnt, "g"), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +182,8 @@ func TestListsAreCopied(t *testing.T) {
 	shell(t, mnt, `
 		test "$(ls g | xargs)" = "2array.json 2array.jsonl 2json.json 2json.jsonl zarr.json"
 		cp -r g h; diff -r g h; rm -r h; test ! -e h`)
-	if entries, err := os.ReadDir(store); err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "h" }) {
+	if entries, err := os.ReadDir(store); err != nil ||
+		slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "h" }) {
 		t.Errorf("the store still has what was removed: %v, %v", entries, err)
 	}
 }
@@ -164,7 +195,8 @@ func writeLines(t *testing.T, path, document string, lines []string) {
 	if err := os.WriteFile(path+".json", []byte(document), 0o666); err != nil {
 		t.Fatalf("%s: %v", document, err)
 	}
-	if err := os.WriteFile(path+".jsonl", []byte(strings.Join(lines[:15], "\n")+"\n"), 0o666); err != nil {
+	if err := os.WriteFile(
+		path+".jsonl", []byte(strings.Join(lines[:15], "\n")+"\n"), 0o666); err != nil {
 		t.Fatalf("%s: %v", document, err)
 	}
 	f, err := os.OpenFile(path+".jsonl", os.O_WRONLY|os.O_APPEND, 0)
@@ -209,7 +241,8 @@ func checkLines(t *testing.T, python, reader, store string, want map[string][]st
 	}
 	t.Logf("%s by %s: %d arrays equal, %d refused", reader, python, equal, refused)
 	if equal < atLeast || equal+refused != len(want) {
-		t.Errorf("%s: %d arrays equal, %d refused, expected %d equal", reader, equal, refused, atLeast)
+		t.Errorf("%s: %d arrays equal, %d refused, expected %d equal",
+			reader, equal, refused, atLeast)
 	}
 }
 

@@ -26,7 +26,8 @@ const hostileName = "x\x1b[31m\nFORGED line\r\t\x7f\u0085\u009b\u202eypn\u2066\u
 func safe(t *testing.T, what, text string) {
 	t.Helper()
 	for at, r := range text {
-		if r == utf8.RuneError && !strings.HasPrefix(text[at:], "\ufffd") || r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+		if r == utf8.RuneError && !strings.HasPrefix(text[at:], "\ufffd") ||
+			r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			t.Errorf("%s has %q in it:\n%q", what, r, text)
 			return
 		}
@@ -61,12 +62,17 @@ func TestHostileTextIsQuoted(t *testing.T) {
 			safe(t, "user.zarrfs.error", string(why[:max(n, 0)]))
 		}
 		os.Mkdir(filepath.Join(mnt, hostileName+".npy"), 0o755)
-		os.WriteFile(filepath.Join(mnt, "notes"+strings.ReplaceAll(hostileName, "/", "")), nil, 0o644)
+		os.WriteFile(
+			filepath.Join(mnt, "notes"+strings.ReplaceAll(hostileName, "/", "")), nil, 0o644)
 		for _, args := range [][]string{
-			{"info", store}, {"info", store, hostileName}, {"info", store, "plain"}, {"info", store, "broken"}, {"info", "--json", store, "plain"},
-			{"tree", store}, {"tree", "--json", store}, {"cat", store, "nothing" + hostileName}, {"info", store + hostileName},
-			{"status"}, {"status", "--json"}, {"status", mnt}, {"errors", mnt}, {"errors", "--json", mnt}, {"migrate", "--dry-run", store},
-			{"create", store, "b" + hostileName, "--shape", "x" + hostileName, "--dtype", hostileName}, {"mount", store, mnt}, {hostileName},
+			{"info", store}, {"info", store, hostileName}, {"info", store, "plain"},
+			{"info", store, "broken"}, {"info", "--json", store, "plain"},
+			{"tree", store}, {"tree", "--json", store}, {"cat", store, "nothing" + hostileName},
+			{"info", store + hostileName},
+			{"status"}, {"status", "--json"}, {"status", mnt}, {"errors", mnt},
+			{"errors", "--json", mnt}, {"migrate", "--dry-run", store},
+			{"create", store, "b" + hostileName, "--shape", "x" + hostileName, "--dtype",
+				hostileName}, {"mount", store, mnt}, {hostileName},
 			{"umount", mnt},
 		} {
 			say(args...)
@@ -108,7 +114,8 @@ func hostileStore(t *testing.T, format string) string {
 	store := filepath.Join(t.TempDir(), hostileName)
 	run(t, zarrfs(t), "create", store, "--group", "--format", format)
 	for _, name := range []string{"plain", "broken"} {
-		run(t, zarrfs(t), "create", store, name, "--shape", "2", "--dtype", "u1", "--codecs", "none", "--format", format)
+		run(t, zarrfs(t), "create", store, name, "--shape", "2", "--dtype", "u1", "--codecs",
+			"none", "--format", format)
 	}
 	asText := strings.ToValidUTF8(hostileName, "")
 	change := func(name string, change func(doc map[string]any)) {
@@ -139,14 +146,17 @@ func hostileStore(t *testing.T, format string) string {
 				doc[name] = value
 			}
 		})
-		change("broken/.zarray", func(doc map[string]any) { doc["filters"] = []any{map[string]any{"id": asText}} })
+		change("broken/.zarray",
+			func(doc map[string]any) { doc["filters"] = []any{map[string]any{"id": asText}} })
 	} else {
 		change("plain/zarr.json", func(doc map[string]any) {
 			doc["attributes"], doc["dimension_names"] = attributes, []string{asText}
 		})
-		change("broken/zarr.json", func(doc map[string]any) { doc["codecs"] = []any{map[string]any{"name": asText}} })
+		change("broken/zarr.json",
+			func(doc map[string]any) { doc["codecs"] = []any{map[string]any{"name": asText}} })
 	}
-	if err := os.CopyFS(filepath.Join(store, hostileName), os.DirFS(filepath.Join(store, "plain"))); err != nil {
+	err := os.CopyFS(filepath.Join(store, hostileName), os.DirFS(filepath.Join(store, "plain")))
+	if err != nil {
 		t.Fatal(fmt.Errorf("copy: %w", err))
 	}
 	return store

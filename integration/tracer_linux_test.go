@@ -33,19 +33,26 @@ var fileCalls = map[uint64]struct {
 	name string
 	path int // index of the argument that is a path; -1: the first is a descriptor
 }{
-	unix.SYS_OPENAT: {"openat", 1}, unix.SYS_OPENAT2: {"openat2", 1}, unix.SYS_WRITE: {"write", -1}, unix.SYS_PWRITE64: {"pwrite64", -1},
-	unix.SYS_WRITEV: {"writev", -1}, unix.SYS_PWRITEV: {"pwritev", -1}, unix.SYS_FSYNC: {"fsync", -1}, unix.SYS_FDATASYNC: {"fdatasync", -1},
-	unix.SYS_SYNCFS: {"syncfs", -1}, unix.SYS_SYNC_FILE_RANGE: {"sync_file_range", -1}, unix.SYS_FTRUNCATE: {"ftruncate", -1},
-	unix.SYS_FALLOCATE: {"fallocate", -1}, unix.SYS_FCNTL: {"fcntl", -1}, unix.SYS_FLOCK: {"flock", -1}, unix.SYS_CLOSE: {"close", -1},
-	unix.SYS_RENAMEAT: {"renameat", 1}, unix.SYS_RENAMEAT2: {"renameat2", 1}, unix.SYS_UNLINKAT: {"unlinkat", 1},
-	unix.SYS_MKDIRAT: {"mkdirat", 1}, unix.SYS_LINKAT: {"linkat", 1}, unix.SYS_COPY_FILE_RANGE: {"copy_file_range", -1},
+	unix.SYS_OPENAT: {"openat", 1}, unix.SYS_OPENAT2: {"openat2", 1}, unix.SYS_WRITE: {"write", -1},
+	unix.SYS_PWRITE64: {"pwrite64", -1},
+	unix.SYS_WRITEV:   {"writev", -1}, unix.SYS_PWRITEV: {"pwritev", -1},
+	unix.SYS_FSYNC: {"fsync", -1}, unix.SYS_FDATASYNC: {"fdatasync", -1},
+	unix.SYS_SYNCFS: {"syncfs", -1}, unix.SYS_SYNC_FILE_RANGE: {"sync_file_range", -1},
+	unix.SYS_FTRUNCATE: {"ftruncate", -1},
+	unix.SYS_FALLOCATE: {"fallocate", -1}, unix.SYS_FCNTL: {"fcntl", -1},
+	unix.SYS_FLOCK: {"flock", -1}, unix.SYS_CLOSE: {"close", -1},
+	unix.SYS_RENAMEAT: {"renameat", 1}, unix.SYS_RENAMEAT2: {"renameat2", 1},
+	unix.SYS_UNLINKAT: {"unlinkat", 1},
+	unix.SYS_MKDIRAT:  {"mkdirat", 1}, unix.SYS_LINKAT: {"linkat", 1},
+	unix.SYS_COPY_FILE_RANGE: {"copy_file_range", -1},
 }
 
 // launch starts the process under the tracer.
 func (t *tracer) launch(cmd *exec.Cmd) (<-chan error, error) {
 	started, ended := make(chan error), make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // the thread that started a process traces it; it is not used afterwards
+		// the thread that started a process traces it; it is not used afterwards
+		runtime.LockOSThread()
 		cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Setpgid: true}
 		t.goOn = syscall.PtraceSyscall
 		if os.Geteuid() == 0 {
@@ -71,7 +78,8 @@ func (t *tracer) begin(pid int) error {
 		return fmt.Errorf("waiting for the start: %w", err)
 	}
 	const options = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACESECCOMP |
-		unix.PTRACE_O_EXITKILL | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK
+		unix.PTRACE_O_EXITKILL | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK |
+		unix.PTRACE_O_TRACEVFORK
 	if err := syscall.PtraceSetOptions(pid, options); err != nil {
 		return fmt.Errorf("tracing: %w", err)
 	}
@@ -161,7 +169,9 @@ func (t *tracer) counts(tid int) bool {
 	}
 	var info callInfo
 	const request = 0x420e // PTRACE_GET_SYSCALL_INFO
-	if _, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, request, uintptr(tid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0); errno != 0 {
+	_, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, request, uintptr(tid), unsafe.Sizeof(info),
+		uintptr(unsafe.Pointer(&info)), 0, 0)
+	if errno != 0 {
 		return false
 	}
 	call, known := fileCalls[info.nr]

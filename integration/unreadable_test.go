@@ -23,46 +23,63 @@ var unreadable = []struct {
 	// codecs
 	{2, `"compressor": {"id": "zfpy", "mode": 4}`, "numcodecs.zfpy", unix.EOPNOTSUPP},
 	{2, `"compressor": {"id": "pcodec"}`, "numcodecs.pcodec", unix.EOPNOTSUPP},
-	{2, `"compressor": {"id": "imagecodecs_jpegxl"}`, "numcodecs.imagecodecs_jpegxl", unix.EOPNOTSUPP},
+	{2, `"compressor": {"id": "imagecodecs_jpegxl"}`, "numcodecs.imagecodecs_jpegxl",
+		unix.EOPNOTSUPP},
 	{2, `"compressor": {"id": "imagecodecs_tiff"}`, "numcodecs.imagecodecs_tiff", unix.EOPNOTSUPP},
 	{2, `"filters": [{"id": "mystery"}]`, "numcodecs.mystery", unix.EOPNOTSUPP},
 	{2, `"filters": [{"id": "pickle", "protocol": 5}]`, "numcodecs.pickle", unix.EOPNOTSUPP},
-	{2, `"dtype": "|O", "filters": [{"id": "pickle", "protocol": 5}], "fill_value": null`, "numcodecs.pickle", unix.EOPNOTSUPP},
-	{2, `"dtype": "|O", "filters": [{"id": "msgpack2"}], "fill_value": null`, "numcodecs.msgpack2", unix.EOPNOTSUPP},
-	{2, `"dtype": "|O", "filters": [{"id": "msgpack"}], "fill_value": null`, "numcodecs.msgpack", unix.EOPNOTSUPP},
+	{2, `"dtype": "|O", "filters": [{"id": "pickle", "protocol": 5}], "fill_value": null`,
+		"numcodecs.pickle", unix.EOPNOTSUPP},
+	{2, `"dtype": "|O", "filters": [{"id": "msgpack2"}], "fill_value": null`, "numcodecs.msgpack2",
+		unix.EOPNOTSUPP},
+	{2, `"dtype": "|O", "filters": [{"id": "msgpack"}], "fill_value": null`, "numcodecs.msgpack",
+		unix.EOPNOTSUPP},
 	{3, `"codecs": ["numcodecs.zfpy"]`, "numcodecs.zfpy", unix.EOPNOTSUPP},
-	{3, `"codecs": [{"name": "zfp", "configuration": {"mode": "reversible"}}]`, `"zfp"`, unix.EOPNOTSUPP},
+	{3, `"codecs": [{"name": "zfp", "configuration": {"mode": "reversible"}}]`, `"zfp"`,
+		unix.EOPNOTSUPP},
 	{3, `"codecs": ["numcodecs.pcodec"]`, "numcodecs.pcodec", unix.EOPNOTSUPP},
 	{3, `"codecs": ["bytes", "zarrs.gdeflate"]`, "zarrs.gdeflate", unix.EOPNOTSUPP},
-	{3, `"codecs": ["bytes", {"name": "conditional", "configuration": {"codecs": ["gzip"]}}]`, "conditional", unix.EOPNOTSUPP},
-	{3, `"codecs": [{"name": "n5_default", "configuration": {"codecs": ["bytes"]}}]`, "n5_default", unix.EOPNOTSUPP},
+	{3, `"codecs": ["bytes", {"name": "conditional", "configuration": {"codecs": ["gzip"]}}]`,
+		"conditional", unix.EOPNOTSUPP},
+	{3, `"codecs": [{"name": "n5_default", "configuration": {"codecs": ["bytes"]}}]`, "n5_default",
+		unix.EOPNOTSUPP},
 	{3, `"codecs": ["bytes", "mystery"]`, "mystery", unix.EOPNOTSUPP},
-	{3, `"codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "codecs": ["zfp"], "index_codecs": ["bytes"]}}]`,
+	{3, `"codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "codecs": ` +
+		`["zfp"], "index_codecs": ["bytes"]}}]`,
 		`"zfp"`, unix.EOPNOTSUPP},
-	{3, `"data_type": "string", "fill_value": "", "codecs": ["zarrs.vlen"]`, "zarrs.vlen", unix.EOPNOTSUPP},
-	{3, `"data_type": "string", "fill_value": "", "codecs": ["zarrs.vlen_v2"]`, "zarrs.vlen_v2", unix.EOPNOTSUPP},
+	{3, `"data_type": "string", "fill_value": "", "codecs": ["zarrs.vlen"]`, "zarrs.vlen",
+		unix.EOPNOTSUPP},
+	{3, `"data_type": "string", "fill_value": "", "codecs": ["zarrs.vlen_v2"]`, "zarrs.vlen_v2",
+		unix.EOPNOTSUPP},
 	{3, `"codecs": ["vlen-utf8"]`, "vlen-utf8", unix.EOPNOTSUPP},
 	{3, `"codecs": ["gzip"]`, "gzip", unix.EIO},
 	{3, `"codecs": []`, "array->bytes", unix.EIO},
-	{3, `"codecs": [{"name": "transpose", "configuration": {"order": [1]}}, "bytes"]`, "transpose", unix.EIO},
-	{3, `"codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [3], "codecs": ["bytes"], "index_codecs": ["bytes"]}}]`,
+	{3, `"codecs": [{"name": "transpose", "configuration": {"order": [1]}}, "bytes"]`,
+		"transpose", unix.EIO},
+	{3, `"codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [3], "codecs": ` +
+		`["bytes"], "index_codecs": ["bytes"]}}]`,
 		"chunk_shape", unix.EIO},
 	// types and fill values
 	{2, `"dtype": "<f3"`, "f3", unix.EOPNOTSUPP},
 	{2, `"dtype": "|S0"`, "S0", unix.EOPNOTSUPP},
 	{2, `"dtype": [["a", "|O"]]`, "dtype", unix.EOPNOTSUPP},
 	{2, `"dtype": "<m8[5generic]"`, "m8[5generic]", unix.EOPNOTSUPP},
-	{3, `"data_type": {"name": "numpy.timedelta64", "configuration": {"unit": "generic", "scale_factor": 5}}`, "5 generic", unix.EOPNOTSUPP},
+	{3, `"data_type": {"name": "numpy.timedelta64", "configuration": {"unit": "generic", ` +
+		`"scale_factor": 5}}`, "5 generic", unix.EOPNOTSUPP},
 	{2, `"fill_value": "no number"`, "fill_value", unix.EIO},
 	{3, `"data_type": "int24"`, "int24", unix.EOPNOTSUPP},
-	{3, `"data_type": {"name": "zarrs.optional", "configuration": {"name": "int8"}}`, "zarrs.optional", unix.EOPNOTSUPP},
+	{3, `"data_type": {"name": "zarrs.optional", "configuration": {"name": "int8"}}`,
+		"zarrs.optional", unix.EOPNOTSUPP},
 	{3, `"fill_value": 256`, "fill_value", unix.EIO},
 	{3, `"fill_value": [null]`, "fill_value", unix.EIO},
 	// grids, keys and the rest
 	{3, `"chunk_grid": {"name": "hexagonal"}`, "hexagonal", unix.EOPNOTSUPP},
-	{3, `"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [0]}}`, "chunk_shape", unix.EIO},
-	{3, `"chunk_key_encoding": {"name": "fanout", "configuration": {"max_children": 100}}`, "fanout", unix.EOPNOTSUPP},
-	{3, `"chunk_key_encoding": {"name": "v2", "configuration": {"separator": "-"}}`, "separator", unix.EIO},
+	{3, `"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [0]}}`,
+		"chunk_shape", unix.EIO},
+	{3, `"chunk_key_encoding": {"name": "fanout", "configuration": {"max_children": 100}}`,
+		"fanout", unix.EOPNOTSUPP},
+	{3, `"chunk_key_encoding": {"name": "v2", "configuration": {"separator": "-"}}`,
+		"separator", unix.EIO},
 	{3, `"storage_transformers": [{"name": "indirect"}]`, "storage_transformers", unix.EOPNOTSUPP},
 	{3, `"strange": 1`, "strange", unix.EOPNOTSUPP},
 	{3, `"chunk_memory_layout": "C"`, "draft", unix.EOPNOTSUPP},
@@ -77,9 +94,12 @@ var unreadable = []struct {
 
 // goodArrays are documents by format, with the members of unreadable in the place of their own.
 var goodArrays = map[int][]string{
-	2: {`"zarr_format": 2`, `"shape": [4]`, `"chunks": [4]`, `"dtype": "|u1"`, `"fill_value": 7`, `"order": "C"`, `"compressor": null`, `"filters": null`},
-	3: {`"zarr_format": 3`, `"node_type": "array"`, `"shape": [4]`, `"data_type": "uint8"`, `"fill_value": 7`, `"codecs": ["bytes"]`,
-		`"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}`, `"chunk_key_encoding": {"name": "default"}`},
+	2: {`"zarr_format": 2`, `"shape": [4]`, `"chunks": [4]`, `"dtype": "|u1"`, `"fill_value": 7`,
+		`"order": "C"`, `"compressor": null`, `"filters": null`},
+	3: {`"zarr_format": 3`, `"node_type": "array"`, `"shape": [4]`, `"data_type": "uint8"`,
+		`"fill_value": 7`, `"codecs": ["bytes"]`,
+		`"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}`,
+		`"chunk_key_encoding": {"name": "default"}`},
 }
 
 // documentOf is a good array's document with members in the place of those of the same names.
@@ -115,13 +135,15 @@ func TestMountedUnreadable(t *testing.T) {
 	put(2, "good2", documentOf(2, ""))
 	put(3, "good3", documentOf(3, ""))
 	dir := mount(t, store)
-	if names, err := os.ReadDir(dir); err != nil || len(names) < 3*(len(unreadable)+2)-len(unreadable) {
+	if names, err := os.ReadDir(dir); err != nil ||
+		len(names) < 3*(len(unreadable)+2)-len(unreadable) {
 		t.Errorf("%d files, %v", len(names), err)
 	}
 	for i, c := range unreadable {
 		name := fmt.Sprintf("bad%02d", i)
 		for _, view := range []string{".npy", ".raw"} {
-			if _, err := os.ReadFile(filepath.Join(dir, name+view)); !errors.Is(err, c.want) && !errors.Is(err, unix.ENOENT) {
+			if _, err := os.ReadFile(filepath.Join(dir, name+view)); !errors.Is(err, c.want) &&
+				!errors.Is(err, unix.ENOENT) {
 				t.Errorf("%s: reading %s: %v, expected %v", c.members, view, err, c.want)
 			}
 		}
@@ -130,12 +152,15 @@ func TestMountedUnreadable(t *testing.T) {
 		}
 		why := make([]byte, 4096)
 		n, err := unix.Getxattr(filepath.Join(dir, name+".json"), "user.zarrfs.error", why)
-		if err != nil || !strings.Contains(string(why[:n]), c.names) || !strings.Contains(string(why[:n]), name) {
-			t.Errorf("%s: the reason is %q, %v; expected it to name %s and %s", c.members, why[:max(n, 0)], err, c.names, name)
+		if err != nil || !strings.Contains(string(why[:n]), c.names) ||
+			!strings.Contains(string(why[:n]), name) {
+			t.Errorf("%s: the reason is %q, %v; expected it to name %s and %s",
+				c.members, why[:max(n, 0)], err, c.names, name)
 		}
 	}
 	for _, name := range []string{"good2.raw", "good3.raw"} {
-		if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(data) != "\x07\x07\x07\x07" {
+		if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil ||
+			string(data) != "\x07\x07\x07\x07" {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}

@@ -45,14 +45,16 @@ func TestVanishedArray(t *testing.T) {
 		{"temporary", "g/b", "cp $NEW.npy g/.tmp && mv g/.tmp g/b.npy && cmp $NEW.npy g/b.npy"},
 		{"renamed", "g/b", "mv g/sub/c.npy g/b.npy && cmp $NEW.npy g/b.npy"},
 		{"group", "g/b", "mkdir g/b && cp $NEW.npy g/b/c.npy"},
-		{"with its group", "g", "sleep 1.1; mkdir -p g && cp $NEW.npy g/b.npy && cmp $NEW.npy g/b.npy"},
+		{"with its group", "g",
+			"sleep 1.1; mkdir -p g && cp $NEW.npy g/b.npy && cmp $NEW.npy g/b.npy"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			scratch := t.TempDir()
 			d, f := vanishing(t, func(store string) error {
 				return os.RemoveAll(filepath.Join(store, tc.removed))
 			}, "--scratch-dir", scratch)
-			again := "export NEW=" + filepath.Join(source, "g/sub/c") + "; cd " + d.dir + " && " + tc.again
+			again := "export NEW=" + filepath.Join(source, "g/sub/c") + "; cd " + d.dir +
+				" && " + tc.again
 			out, err := command("bash", "-ec", again)
 			if err == nil || !strings.Contains(string(out), "busy") {
 				t.Errorf("while the array is open: %v\n%s", err, out)
@@ -227,7 +229,8 @@ func TestVanishedDocument(t *testing.T) {
 	for _, tc := range []struct{ name, document, removed, again, check string }{
 		{"array", "g/b.json", "g/b", "true", "test ! -e g/b.json"},
 		{"group", "g/sub/zarr.json", "g/sub", "true", "test ! -e g/sub"},
-		{"copied", "g/b.json", "g/b", "cp $FROM/sub/c.json g/b.json", "diff g/b.json $FROM/sub/c.json"},
+		{"copied", "g/b.json", "g/b", "cp $FROM/sub/c.json g/b.json",
+			"diff g/b.json $FROM/sub/c.json"},
 		{"group of its name", "g/b.json", "g/b", "mkdir g/b", "! grep shape g/b/zarr.json"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

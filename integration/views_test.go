@@ -17,7 +17,8 @@ import (
 
 // viewed is an array of bytes in a mount, 4 rows of 3000.
 func viewed(t *testing.T, order string) *daemon {
-	spec := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{4, 3000}, Chunks: []int64{2, 1000}, Order: order, Codec: "[]", Keys: "/"}
+	spec := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{4, 3000},
+		Chunks: []int64{2, 1000}, Order: order, Codec: "[]", Keys: "/"}
 	return newMountedArray(t, spec, nil).daemon
 }
 
@@ -55,7 +56,9 @@ func TestSyncByOtherView(t *testing.T) {
 		t.Fatal("not the fill value")
 	}
 	written[5000] = 7
-	if err := unix.SyncFileRange(int(npy.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE|unix.SYNC_FILE_RANGE_WAIT_AFTER); err != nil {
+	err := unix.SyncFileRange(int(npy.Fd()), 0, 0,
+		unix.SYNC_FILE_RANGE_WRITE|unix.SYNC_FILE_RANGE_WAIT_AFTER)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := raw.Sync(); err != nil {
@@ -106,8 +109,10 @@ func TestResizeUnderDirtyMapping(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if info, err := f.Stat(); err != nil || info.Size() != int64(len(all)) || len(all) < len(want) {
-					t.Fatalf("the open %s has %d bytes by its handle, %d when it is read; %v", view, info.Size(), len(all), err)
+				if info, err := f.Stat(); err != nil || info.Size() != int64(len(all)) ||
+					len(all) < len(want) {
+					t.Fatalf("the open %s has %d bytes by its handle, %d when it is read; %v",
+						view, info.Size(), len(all), err)
 				}
 			}
 			found, err := os.ReadFile(d.path("a.raw"))
@@ -121,7 +126,8 @@ func TestResizeUnderDirtyMapping(t *testing.T) {
 			}
 			for i := range want {
 				if row, column := i%6, i/6; mapped[i] != want[row*3000+column] {
-					t.Fatalf("the mapping in Fortran order has %d at row %d, column %d, expected %d", mapped[i], row, column, want[row*3000+column])
+					t.Fatalf("the mapping in Fortran order has %d at row %d, column %d, "+
+						"expected %d", mapped[i], row, column, want[row*3000+column])
 				}
 			}
 		})
@@ -154,7 +160,8 @@ func TestFortranOrderKeepsItsSize(t *testing.T) {
 		if err := tc.change(); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, expected %v", name, err, tc.want)
 		}
-		if why := xattr(t, npy, "user.zarrfs.error"); !strings.Contains(why, "Fortran order") || !strings.Contains(why, "the .raw file, or set the shape in the .json file") {
+		if why := xattr(t, npy, "user.zarrfs.error"); !strings.Contains(why, "Fortran order") ||
+			!strings.Contains(why, "the .raw file, or set the shape in the .json file") {
 			t.Errorf("%s: user.zarrfs.error: %s", name, why)
 		}
 		if !bytes.Equal(read(t, npy), before) {
@@ -168,7 +175,8 @@ func TestFortranOrderKeepsItsSize(t *testing.T) {
 		t.Errorf("with a row more it has %d bytes: %.80q", len(got), got)
 	}
 	shell(t, d.dir, "sed -i 's/3000/2000/' a.json")
-	if got := read(t, npy); !bytes.Contains(got[:128], []byte("(5, 2000)")) || len(got) != 128+5*2000 {
+	if got := read(t, npy); !bytes.Contains(got[:128], []byte("(5, 2000)")) ||
+		len(got) != 128+5*2000 {
 		t.Errorf("with fewer columns it has %d bytes: %.80q", len(got), got)
 	}
 	if err := d.stop(); err != nil {

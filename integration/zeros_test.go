@@ -30,15 +30,20 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 		name, view string
 		change     func(path string, round int) error
 	}{
-		{"rewritten", "a.raw", func(path string, _ int) error { return writeAll(path, os.O_TRUNC|os.O_WRONLY, sevens(40_000)) }},
-		{"appended", "a.raw", func(path string, _ int) error { return writeAll(path, os.O_APPEND|os.O_WRONLY, sevens(5_000)) }},
+		{"rewritten", "a.raw", func(path string, _ int) error {
+			return writeAll(path, os.O_TRUNC|os.O_WRONLY, sevens(40_000))
+		}},
+		{"appended", "a.raw", func(path string, _ int) error {
+			return writeAll(path, os.O_APPEND|os.O_WRONLY, sevens(5_000))
+		}},
 		{"cut", "a.raw", func(path string, round int) error {
 			if round%4 == 3 {
 				return os.Truncate(path, 3_000)
 			}
 			return writeAll(path, os.O_APPEND|os.O_WRONLY, sevens(5_000))
 		}},
-		{"saved", "a.npy", func(path string, _ int) error { return writeFile(path, npyOfSevens(5_000)) }},
+		{"saved", "a.npy",
+			func(path string, _ int) error { return writeFile(path, npyOfSevens(5_000)) }},
 		{"saved in pieces", "a.npy", saveInPieces},
 		{"saved in pieces beside it", "a.raw", func(path string, round int) error {
 			return saveInPieces(strings.TrimSuffix(path, "raw")+"npy", round)
@@ -59,7 +64,8 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 			t.Run(mode+"/"+w.name, func(t *testing.T) {
 				store := filepath.Join(t.TempDir(), "s.zarr")
 				run(t, zarrfs(t), "create", store, "--group")
-				d := started(t, store, "--io", mode, "--create-chunks", "1000", "--create-codecs", "none")
+				d := started(t, store, "--io", mode, "--create-chunks", "1000",
+					"--create-codecs", "none")
 				if err := writeFile(d.path("a.npy"), npyOfSevens(5_000)); err != nil {
 					t.Fatal(err)
 				}
@@ -163,11 +169,13 @@ func TestGrowingFileIsReadDirectly(t *testing.T) {
 			if grower == "another mount" {
 				writer = d
 			}
-			if err := writeAll(writer.path("a.raw"), os.O_APPEND|os.O_WRONLY, sevens(5_000)); err != nil {
+			err := writeAll(writer.path("a.raw"), os.O_APPEND|os.O_WRONLY, sevens(5_000))
+			if err != nil {
 				t.Fatal(err)
 			}
 			if direct := directOpens(t, reader, 45_000); direct != 1 {
-				t.Errorf("%d opens of a file that has grown pass the page cache by, expected 1", direct)
+				t.Errorf("%d opens of a file that has grown pass the page cache by, expected 1",
+					direct)
 			}
 		})
 	}
@@ -267,8 +275,8 @@ func saveInPieces(path string, round int) error {
 	return cmp.Or(err, f.Close())
 }
 
-// saveByRename writes a .npy as rsync and editors do: under another name, which is then renamed. The
-// shape changes each time.
+// saveByRename writes a .npy as rsync and editors do: under another name, which is then renamed.
+// The shape changes each time.
 func saveByRename(path string, round int) error {
 	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".Xy7z12")
 	if err := writeFile(temporary, npyOfSevens(4_000+1_000*(round%3))); err != nil {
@@ -279,7 +287,9 @@ func saveByRename(path string, round int) error {
 
 // readWhile lets two readers read a file from its beginning to its end while change changes it, and
 // returns what was wrong.
-func readWhile(t *testing.T, path string, npy bool, change func(round int) error) (reads int64, bad []string) {
+func readWhile(
+	t *testing.T, path string, npy bool, change func(round int) error,
+) (reads int64, bad []string) {
 	var done atomic.Bool
 	var count atomic.Int64
 	var mu sync.Mutex
@@ -323,7 +333,8 @@ func zerosIn(p []byte, npy bool) string {
 		p = p[min(128, len(p)):]
 	}
 	if n := bytes.Count(p, []byte{7}); n < len(p) {
-		return fmt.Sprintf("of %d bytes %d are no sevens, the first at %d", len(p), len(p)-n, bytes.IndexByte(p, 0))
+		return fmt.Sprintf("of %d bytes %d are no sevens, the first at %d",
+			len(p), len(p)-n, bytes.IndexByte(p, 0))
 	}
 	return ""
 }

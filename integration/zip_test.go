@@ -17,7 +17,8 @@ var packers = []struct {
 }{
 	{"Info-ZIP, what is in the folder", "zip", none, "cd $1 && zip -q -0 -r $2 ."},
 	{"Info-ZIP, the folder", "zip", none, "cd $1/.. && zip -q -r $2 s.zarr"},
-	{"Info-ZIP, by a pipe", "zip", none, "cd $1 && zip -q -r - . | cat > $2"}, // with data descriptors
+	// with data descriptors
+	{"Info-ZIP, by a pipe", "zip", none, "cd $1 && zip -q -r - . | cat > $2"},
 	{"Python's zipfile", "python3", none, "python3 -m zipfile -c $2 $1"},
 	{"Java", "jar", none, "jar cMf $2 -C $1 ."},
 	{"7-Zip", "7z", none, "7z a -bd -tzip $2 $1 > /dev/null"},

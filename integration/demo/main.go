@@ -27,7 +27,8 @@ func main() {
 // temperature writes 24 maps of 90 x 180 float32 in gzipped chunks of 8 maps.
 func temperature(dir string) {
 	write(dir, "zarr.json", array("float32", "[24, 90, 180]", "[8, 90, 180]",
-		`{"name": "gzip", "configuration": {"level": 5}}`, `"NaN"`, `{"units": "degC"}`, `["time", "lat", "lon"]`))
+		`{"name": "gzip", "configuration": {"level": 5}}`, `"NaN"`, `{"units": "degC"}`,
+		`["time", "lat", "lon"]`))
 	for c := range 3 {
 		var raw bytes.Buffer
 		for t := c * 8; t < c*8+8; t++ {
@@ -53,7 +54,8 @@ func mask(dir string) {
 }
 
 func group(attributes string) []byte {
-	return fmt.Appendf(nil, `{"zarr_format": 3, "node_type": "group", "attributes": %s}`, attributes)
+	return fmt.Appendf(nil,
+		`{"zarr_format": 3, "node_type": "group", "attributes": %s}`, attributes)
 }
 
 func array(dtype, shape, chunks, codec, fill, attributes, dims string) []byte {

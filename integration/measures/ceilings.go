@@ -31,7 +31,8 @@ func ceilings(root string, faults []fault) ([]*ceiling, error) {
 	for lines.Scan() {
 		if text := lines.Text(); text != "" && !strings.HasPrefix(text, "#") {
 			c := &ceiling{}
-			_, err := fmt.Sscan(text, &c.path, &c.most[phrasing], &c.most[sentence], &c.most[column])
+			_, err := fmt.Sscan(text, &c.path, &c.most[phrasing], &c.most[sentence],
+				&c.most[column])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %q: %w", ceilingsFile, text, err)
 			}
@@ -51,7 +52,8 @@ func ceilings(root string, faults []fault) ([]*ceiling, error) {
 // longest returns the ceiling with the longest path that a file is below.
 func longest(all []*ceiling, file string) (best *ceiling) {
 	for _, c := range all {
-		if (c.path == "." || below(file, []string{c.path})) && (best == nil || len(c.path) > len(best.path)) {
+		if (c.path == "." || below(file, []string{c.path})) &&
+			(best == nil || len(c.path) > len(best.path)) {
 			best = c
 		}
 	}
@@ -64,7 +66,8 @@ func printCeilings(root string, faults []fault) error {
 		return err
 	}
 	var sum [kinds]int
-	fmt.Printf("%-26s %16s %16s %16s\n", "prose (of a ceiling)", "phrases", "sentences > 25", "lines > 100")
+	fmt.Printf("%-26s %16s %16s %16s\n",
+		"prose (of a ceiling)", "phrases", "sentences > 25", "lines > 100")
 	for _, c := range all {
 		fmt.Printf("%-26s", c.path)
 		for k, n := range c.have {
@@ -85,14 +88,16 @@ func lowerCeilings(root string, faults []fault) error {
 		return err
 	}
 	var b strings.Builder
-	b.WriteString("# How many faults of prose each path may have: phrases, sentences of more than 25 words,\n" +
-		"# lines of more than 100 columns. Faults count for the longest path. A number never rises;\n" +
-		"# `go run ./integration/measures -lower` lowers them.\n")
+	b.WriteString("# How many faults of prose each path may have: phrases, " +
+		"sentences of more than 25 words,\n# lines of more than 100 columns. Faults count for " +
+		"the longest path. A number never rises;\n# `go run ./integration/measures -lower` " +
+		"lowers them.\n")
 	for _, c := range all {
 		for k := range c.most {
 			c.most[k] = min(c.most[k], c.have[k])
 		}
-		fmt.Fprintf(&b, "%-28s %5d %5d %5d\n", c.path, c.most[phrasing], c.most[sentence], c.most[column])
+		fmt.Fprintf(&b, "%-28s %5d %5d %5d\n",
+			c.path, c.most[phrasing], c.most[sentence], c.most[column])
 	}
 	return os.WriteFile(filepath.Join(root, ceilingsFile), []byte(b.String()), 0o644)
 }

@@ -16,11 +16,13 @@ func TestProseIsPlain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := [kinds]string{"phrases that plain English does not have", "sentences of more than 25 words", "lines of more than 100 columns"}
+	names := [kinds]string{"phrases that plain English does not have",
+		"sentences of more than 25 words", "lines of more than 100 columns"}
 	for _, c := range all {
 		for k, n := range c.have {
 			if n > c.most[k] {
-				t.Errorf("%s has %d %s, at most %d are allowed: go run ./integration/measures -faults %s", c.path, n, names[k], c.most[k], c.path)
+				t.Errorf("%s has %d %s, at most %d are allowed: go run ./integration/measures "+
+					"-faults %s", c.path, n, names[k], c.most[k], c.path)
 			}
 		}
 	}
@@ -77,9 +79,12 @@ func TestPassages(t *testing.T) {
 	}{
 		"a.go": {"package a\n\n// One\n// two.\n//\n// Three\n//\n//\tcode else\nimport \"else a b\"\n\n//go:generate else\nvar s = \"four five six\"\n",
 			[]string{"One two.", "Three", "four five six"}},
-		"a_test.go": {"package a\n\nfunc f() { t.Errorf(\"one two three\", g(\"four five six\")) }\n", []string{"one two three"}},
-		"a.md":      {"# One\n\nTwo `else`\nthree.\n\n```\ncode\n```\n- four\n  five (TestA, TestB).\n| six | seven |\n", []string{"One", "Two x three.", "four five.", "six", "seven"}},
-		"a.sh":      {"#!/bin/sh\n# One\n# two\necho else # three\n", []string{"One two", "three"}},
+		"a_test.go": {"package a\n\nfunc f() { t.Errorf(\"one two three\", " +
+			"g(\"four five six\")) }\n", []string{"one two three"}},
+		"a.md": {"# One\n\nTwo `else`\nthree.\n\n```\ncode\n```\n- four\n  five (TestA, " +
+			"TestB).\n| six | seven |\n",
+			[]string{"One", "Two x three.", "four five.", "six", "seven"}},
+		"a.sh": {"#!/bin/sh\n# One\n# two\necho else # three\n", []string{"One two", "three"}},
 	} {
 		got, err := passages(name, []byte(c.src))
 		if err != nil {

@@ -61,18 +61,22 @@ const people = `users?|people|person|persons|readers?|newcomers?|authors?|develo
 	`owners?|root|somebody|someone|everybody|everyone|anybody|anyone|nobody|those|others|one|all`
 
 var phrases = []phrase{
-	newPhrase(`who|whom|whoever`, people, `who am i|who else`, "name the noun: a program that …, a user who …"),
+	newPhrase(`who|whom|whoever`, people, `who am i|who else`,
+		"name the noun: a program that …, a user who …"),
 	newPhrase(`whose`, `\w+|\)`, ``, "name the noun"),
 	newPhrase(`(?:by|of|to|for|with|from|than|is|are) whose`, ``, ``, "name the noun"),
-	newPhrase(`tells? (?:whether|that|if|which|how|what|why|where|of|only)`, `to|cannot|not|can`, ``, "reports whether, says that"),
-	newPhrase(`(?:is|are|was|were|be|being|am) none`, `there`, `(?:is|are|was|were|be|being|am) none of`, "is not an X"),
+	newPhrase(`tells? (?:whether|that|if|which|how|what|why|where|of|only)`, `to|cannot|not|can`,
+		``, "reports whether, says that"),
+	newPhrase(`(?:is|are|was|were|be|being|am) none`, `there`,
+		`(?:is|are|was|were|be|being|am) none of`, "is not an X"),
 	newPhrase(`(?:is|are|was|were) no [a-z]+`, `there`,
 		`\w+ no (?:longer|more|less|better|worse|larger|smaller|slower|faster|cheaper|older|newer|different|such|room|other)`, "is not an X"),
 	newPhrase(`by turns`, ``, ``, "alternately"),
 	newPhrase(`anew`, ``, ``, "again, recreate"),
 	newPhrase(`but for`, ``, ``, "except"),
-	newPhrase(`else`, `any(?:thing|one|body|where)|no(?:thing|body|where| one)|some(?:thing|one|body|where)|`+
-		`every(?:thing|one|body|where)|who|what|where|or|if|all`, `else if`, "otherwise"),
+	newPhrase(`else`,
+		`any(?:thing|one|body|where)|no(?:thing|body|where| one)|some(?:thing|one|body|where)|`+
+			`every(?:thing|one|body|where)|who|what|where|or|if|all`, `else if`, "otherwise"),
 	newPhrase(`be it`, `can|may|must|should|could|would|will`, ``, "whether it is, also if"),
 }
 
@@ -142,7 +146,8 @@ func (p passage) faults() (faults []fault) {
 	}
 	for _, s := range sentences(p.text) {
 		if n := words(s); n > maxWords {
-			faults = append(faults, fault{line: p.line, kind: sentence, what: fmt.Sprintf("%d words", n), text: s})
+			faults = append(faults,
+				fault{line: p.line, kind: sentence, what: fmt.Sprintf("%d words", n), text: s})
 		}
 	}
 	return faults
@@ -156,7 +161,8 @@ func sentences(text string) []string { return sentenceEnd.Split(text, -1) }
 // words counts what has a letter or a digit between spaces.
 func words(s string) (n int) {
 	for _, w := range strings.Fields(s) {
-		if strings.IndexFunc(w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0 {
+		if strings.IndexFunc(
+			w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0 {
 			n++
 		}
 	}

@@ -42,7 +42,8 @@ func measure(root string) ([]*room, error) {
 		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		f, err := parser.ParseFile(fset, filepath.Join(root, name), nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(fset, filepath.Join(root, name), nil,
+			parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
@@ -144,7 +145,8 @@ func walk(root string, visit func(name string) error) error {
 			return visit(filepath.ToSlash(name))
 		}
 		hidden := strings.HasPrefix(d.Name(), ".") && name != "." && name != ".ci"
-		if hidden || slices.Contains([]string{"testdata", "bench-data", "bin", "target", "node_modules"}, d.Name()) {
+		if hidden || slices.Contains(
+			[]string{"testdata", "bench-data", "bin", "target", "node_modules"}, d.Name()) {
 			return filepath.SkipDir
 		}
 		return nil
