@@ -145,8 +145,8 @@ func TestFortranWhileOtherAppends(t *testing.T) {
 	reader := startPeer(t, interpreter)
 	for _, shards := range [][]int64{nil, {8, 8}} {
 		for _, openedSince := range []bool{false, true} {
-			t.Run(fmt.Sprintf(
-				"shards %v, opened since %v", shards, openedSince), func(t *testing.T) {
+			name := fmt.Sprintf("shards %v, opened since %v", shards, openedSince)
+			t.Run(name, func(t *testing.T) {
 				spec := arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{6, 5},
 					Chunks: []int64{4, 4}, Shards: shards, Order: "F", Keys: "/",
 					Codec: "[]", Index: "end"}
@@ -211,8 +211,10 @@ func TestCutWhileOtherMountAppends(t *testing.T) {
 	array := func(i int) string { return fmt.Sprintf("a%d", i) }
 	const rounds = 150
 	for i := range rounds {
-		put(t, store, array(i)+"/zarr.json", `{"zarr_format": 3, "node_type": "array", "shape": [10], "data_type": "uint8", "fill_value": 0,
-			"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}, "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}`)
+		put(t, store, array(i)+"/zarr.json", `{"zarr_format": 3, "node_type": "array",
+			"shape": [10], "data_type": "uint8", "fill_value": 0,
+			"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
+			"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}`)
 		for j, p := range []string{"ABCD", "EFGH", "IJ\x00\x00"} {
 			put(t, store, fmt.Sprintf("%s/c/%d", array(i), j), p)
 		}

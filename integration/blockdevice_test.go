@@ -72,7 +72,8 @@ func workInFileSystem(t *testing.T, dir string) {
 		cd "$1"
 		for i in 1 2 3; do
 			mkdir copy$i
-			tar -C "$0" --exclude './.*' --exclude ./bench-data --exclude ./bin --exclude target -cf - . | tar -C copy$i -xf -
+			tar -C "$0" --exclude './.*' --exclude ./bench-data --exclude ./bin --exclude target \
+				-cf - . | tar -C copy$i -xf -
 			sync -f .
 		done
 		rm -r copy1

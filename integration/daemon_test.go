@@ -102,8 +102,8 @@ func startAndWait(cmd *exec.Cmd) (<-chan error, error) {
 // daemon that is killed while it still starts may hang, because it then has a file of its own mount
 // open.)
 func (d *daemon) awaitMount(before int) error {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(
-		2 * time.Millisecond) {
+	deadline := time.Now().Add(patience)
+	for ; time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if strings.Contains(d.logged()[before:], "msg=mounted") {
 			return nil
 		}

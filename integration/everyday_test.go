@@ -263,11 +263,13 @@ func TestEveryday(t *testing.T) {
 // needAll skips a command aloud if this machine does not have a program of it.
 func needAll(t *testing.T, script string) {
 	t.Helper()
+	words := strings.FieldsFunc(script, func(r rune) bool {
+		return strings.ContainsRune(" ();&", r)
+	})
 	for _, program := range []string{
 		"jq", "zip", "unzip", "rsync", "bsdtar", "busybox", "vim", "perl",
 	} {
-		if slices.Contains(strings.FieldsFunc(
-			script, func(r rune) bool { return strings.ContainsRune(" ();&", r) }), program) {
+		if slices.Contains(words, program) {
 			if _, err := exec.LookPath(program); err != nil {
 				cannot(t, "this command needs "+program)
 			}

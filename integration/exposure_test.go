@@ -408,7 +408,8 @@ func TestUnwritableArraysShowIt(t *testing.T) {
 			(exec 3<> $file) 2> /dev/null && echo "$name can be opened"
 			echo "$name: $(getfattr --only-values -n user.zarrfs.error $file 2> /dev/null)"
 		done
-		printf '{"attributes": {"a": 1}}' > $base/mnt/strange.json && echo "strange can be given attributes"`)
+		printf '{"attributes": {"a": 1}}' > $base/mnt/strange.json &&
+			echo "strange can be given attributes"`)
 		for _, want := range []string{"plain has mode 644", "plain can be opened", "plain: \n",
 			"fixed has mode 444", "fixed: its folder in the store may not be changed",
 			"strange has mode 444", `strange: codec "numcodecs.bitround" cannot be written`,

@@ -41,8 +41,8 @@ func newManyChunks(t *testing.T, number, chunk int, flags ...string) *manyChunks
 func (m *manyChunks) renameOnceStored() (renamed <-chan error) {
 	done := make(chan error, 1)
 	go func() {
-		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(
-			50 * time.Microsecond) {
+		end := time.Now().Add(patience)
+		for ; time.Now().Before(end); time.Sleep(50 * time.Microsecond) {
 			if some, _ := os.ReadDir(filepath.Join(m.d.store, "run/a/c")); len(some) > 0 {
 				done <- os.Rename(filepath.Join(m.d.store, "run"), filepath.Join(m.d.store, "run2"))
 				return

@@ -60,8 +60,10 @@ func TestTreesAreCopiedToTheOtherFormat(t *testing.T) {
 			{"tar, data first", "tar -xf $OUT/reversed.tar", "tar"},
 			{"python", `python3 -c "import shutil, os; ` +
 				`shutil.copytree(os.environ['FROM'] + '/g', 'g')"`, "python3"},
-			{"document last", `mkdir -p g/sub; cp $FROM/g/n.npy g; setfattr -n user.zarrfs.create.fill_value -v '"NaN"' g; cp $FROM/g/a.npy g
-				cp $FROM/g/zarr.json $FROM/g/a.json $FROM/g/n.json g; cp $FROM/g/sub/w.json $FROM/g/sub/w.jsonl g/sub`, "setfattr"},
+			{"document last", `mkdir -p g/sub; cp $FROM/g/n.npy g
+				setfattr -n user.zarrfs.create.fill_value -v '"NaN"' g; cp $FROM/g/a.npy g
+				cp $FROM/g/zarr.json $FROM/g/a.json $FROM/g/n.json g
+				cp $FROM/g/sub/w.json $FROM/g/sub/w.jsonl g/sub`, "setfattr"},
 		} {
 			t.Run(from+" to "+to+", "+tc.name, func(t *testing.T) {
 				need(t, tc.program)

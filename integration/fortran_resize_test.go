@@ -13,8 +13,10 @@ import (
 func TestFortranWhileResized(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
-	put(t, store, "a/zarr.json", `{"zarr_format": 3, "node_type": "array", "shape": [96, 4], "data_type": "uint8", "fill_value": 0,
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [16, 2]}}, "chunk_key_encoding": {"name": "default"},
+	put(t, store, "a/zarr.json", `{"zarr_format": 3, "node_type": "array", "shape": [96, 4],
+		"data_type": "uint8", "fill_value": 0,
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [16, 2]}},
+		"chunk_key_encoding": {"name": "default"},
 		"codecs": [{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes"}]}`)
 	dir := mount(t, store)
 	stop := make(chan struct{})

@@ -45,8 +45,9 @@ func TestKilledAtAnyCall(t *testing.T) {
 	zarrfs(t)
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
 	for _, spec := range killed {
-		t.Run(fmt.Sprintf("v%d, bounded %v, shards %v", spec.Format, spec.Grid != "",
-			spec.Shards != nil), func(t *testing.T) {
+		bounded, sharded := spec.Grid != "", spec.Shards != nil
+		name := fmt.Sprintf("v%d, bounded %v, shards %v", spec.Format, bounded, sharded)
+		t.Run(name, func(t *testing.T) {
 			calls, _ := killOnce(t, spec, reader, 0)
 			var points, dirty atomic.Int64
 			t.Run("calls", func(t *testing.T) { // it ends when all of them have

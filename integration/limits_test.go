@@ -238,8 +238,9 @@ func memoryGroup(t *testing.T, limit int64) string {
 			continue
 		}
 		t.Cleanup(func() { // the kernel may hold it for a moment
-			for end := time.Now().Add(10 * time.Second); os.Remove(group) != nil &&
-				time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			end := time.Now().Add(10 * time.Second)
+			for os.Remove(group) != nil && time.Now().Before(end) {
+				time.Sleep(10 * time.Millisecond)
 			}
 		})
 		err := os.WriteFile(filepath.Join(group, file), []byte(strconv.FormatInt(limit, 10)), 0)
@@ -349,9 +350,8 @@ func TestMountedFromAnywhere(t *testing.T) {
 				t.Errorf("%v\n%s", err, out)
 			}
 			var held []string
-			// it may still be closing its report
-			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(
-				10 * time.Millisecond) {
+			end := time.Now().Add(10 * time.Second) // it may still be closing its report
+			for ; time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 				held = slices.DeleteFunc(daemonDescriptors(t, mnt), func(to string) bool {
 					return !strings.HasPrefix(to, "pipe:") && !strings.HasPrefix(to, cmd.Dir)
 				})

@@ -39,8 +39,8 @@ func TestMappedTexts(t *testing.T) {
 					return err == nil && strings.Contains(string(out), tc.errors)
 				}
 			}
-			for end := time.Now().Add(20 * time.Second); !found(); time.Sleep(
-				20 * time.Millisecond) {
+			end := time.Now().Add(20 * time.Second)
+			for ; !found(); time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("not found:\n%s", want)
 				}

@@ -238,10 +238,11 @@ func TestArraysMoveWhole(t *testing.T) {
 		}
 		for _, v := range []string{"npy", "json", "raw"} {
 			_, err := os.Stat(at(from + "." + v))
-			for end := time.Now().Add(patience); err == nil && v == "raw" &&
-				time.Now().Before(end); time.Sleep(time.Millisecond) {
-				// the file is open, and the kernel forgets its old name only after the rename
+			// the file is open, and the kernel forgets its old name only after the rename
+			end := time.Now().Add(patience)
+			for v == "raw" && err == nil && time.Now().Before(end) {
 				_, err = os.Stat(at(from + ".raw"))
+				time.Sleep(time.Millisecond)
 			}
 			if !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s.%s after the rename: %v", from, v, err)
@@ -491,9 +492,12 @@ func TestCreatedFileIsEmpty(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		got := read(t, name)
-		for end := time.Now().Add(10 * time.Second); !bytes.Equal(got, want) &&
-			time.Now().Before(end); got = read(t, name) {
-			time.Sleep(time.Millisecond) // the kernel releases a file some time after its close
+		// the kernel releases a file some time after its close
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); got = read(t, name) {
+			if bytes.Equal(got, want) {
+				break
+			}
+			time.Sleep(time.Millisecond)
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", what, got, want)
@@ -541,8 +545,8 @@ func TestFoldersAreRenamed(t *testing.T) {
 		`cmp c.raw "$root/to/h/sub/c.raw"; cd -P ..; mv sub sub2; `+
 		`cmp sub2/c.json "$root/to/h/sub2/c.json"; mv sub2 sub`)
 	sameTree(t, tree(t, filepath.Join(mnt, "to/h")), want)
-	if got := make([]byte, 240); func() int { n, _ := held.ReadAt(got, 0); return n }() != 240 ||
-		string(got) != want["sub/c.raw"] {
+	got := make([]byte, 240)
+	if n, _ := held.ReadAt(got, 0); n != 240 || string(got) != want["sub/c.raw"] {
 		t.Error("an open file does not follow")
 	}
 	if _, err := os.Stat(filepath.Join(mnt, "g")); !errors.Is(err, fs.ErrNotExist) {
@@ -823,10 +827,14 @@ func TestTransients(t *testing.T) {
 	store := treeStore(t)
 	mnt := mount(t, store)
 	at := func(name string) string { return filepath.Join(mnt, name) }
-	shell(t, mnt, `echo hello > note; test "$(cat note)" = hello; mv note .note.Xy7; ls -A | grep -q '^.note.Xy7$'; echo more >> .note.Xy7
-		test "$(wc -l < .note.Xy7)" = 2; truncate -s 3 .note.Xy7; test "$(cat .note.Xy7)" = hel; cp .note.Xy7 g/; cmp .note.Xy7 g/.note.Xy7
-		chmod 600 .note.Xy7; test "$(stat -c %a .note.Xy7)" = 600; touch -d 2001-02-03 .note.Xy7; test "$(stat -c %Y .note.Xy7 | head -c 5)" = 98115
-		fallocate -l 100 .note.Xy7; test "$(stat -c %s .note.Xy7)" = 100; mkdir t; mv .note.Xy7 t/; ! rmdir t 2>/dev/null; mv t u; test -f u/.note.Xy7; rm -r u`)
+	shell(t, mnt, `echo hello > note; test "$(cat note)" = hello; mv note .note.Xy7
+		ls -A | grep -q '^.note.Xy7$'; echo more >> .note.Xy7
+		test "$(wc -l < .note.Xy7)" = 2; truncate -s 3 .note.Xy7; test "$(cat .note.Xy7)" = hel
+		cp .note.Xy7 g/; cmp .note.Xy7 g/.note.Xy7
+		chmod 600 .note.Xy7; test "$(stat -c %a .note.Xy7)" = 600; touch -d 2001-02-03 .note.Xy7
+		test "$(stat -c %Y .note.Xy7 | head -c 5)" = 98115
+		fallocate -l 100 .note.Xy7; test "$(stat -c %s .note.Xy7)" = 100; mkdir t; mv .note.Xy7 t/
+		! rmdir t 2>/dev/null; mv t u; test -f u/.note.Xy7; rm -r u`)
 	f, err := os.OpenFile(at("4913"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -870,7 +878,8 @@ func TestTransients(t *testing.T) {
 // open count, and holes do not.
 func TestTransientSpace(t *testing.T) {
 	mnt := mount(t, treeStore(t), "--scratch-size", "80MiB")
-	shell(t, mnt, `head -c 60000000 /dev/zero > big; ! head -c 30000000 /dev/zero 2>/dev/null > more; rm more; truncate -s 1G hole; rm hole
+	shell(t, mnt, `head -c 60000000 /dev/zero > big; ! head -c 30000000 /dev/zero 2>/dev/null > more
+		rm more; truncate -s 1G hole; rm hole
 		! fallocate -l 30000000 more 2>/dev/null; fallocate -l 10000000 more; rm more`)
 	held, err := os.Open(filepath.Join(mnt, "big"))
 	if err != nil {
@@ -901,8 +910,8 @@ func TestLinesTakeSpace(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	path := filepath.Join(mount(t, store, "--scratch-size", "64MiB"), "words.jsonl")
-	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), 80<<20), 0o666); !errors.Is(
-		err, syscall.ENOSPC) {
+	lines := bytes.Repeat([]byte("x"), 80<<20)
+	if err := os.WriteFile(path, lines, 0o666); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("80 MiB of lines: %v, want ENOSPC", err)
 	}
 	if got := string(read(t, path)); got != "\"\"\n" {
@@ -1075,10 +1084,7 @@ func TestAttributesAreSet(t *testing.T) {
 		t.Error(err)
 	}
 	list := make([]byte, 4096)
-	if func() bool {
-		n, _ := unix.Listxattr(at("g"), list)
-		return bytes.Contains(list[:n], []byte("zarrfs"))
-	}() {
+	if n, _ := unix.Listxattr(at("g"), list); bytes.Contains(list[:n], []byte("zarrfs")) {
 		t.Errorf("left of the settings: %q", list)
 	}
 }
@@ -1088,8 +1094,10 @@ func TestAttributesAreSet(t *testing.T) {
 func TestAxesAreSet(t *testing.T) {
 	v2 := `{"zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i2", "fill_value": ` +
 		`0, "order": "C", "compressor": null, "filters": null}`
-	v3 := `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}}, "chunk_key_encoding": {"name": "default"}, "attributes": {"units": "K"}}`
+	v3 := `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16",
+		"fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
+		"chunk_key_encoding": {"name": "default"}, "attributes": {"units": "K"}}`
 	const v2Attrs = `{"units":"K",   "_ARRAY_DIMENSIONS": ["y", "x"]}`
 	for format, documents := range map[string]map[string]string{
 		"2": {".zgroup": `{"zarr_format": 2}`, "a/.zarray": v2, "a/.zattrs": v2Attrs},
@@ -1160,8 +1168,8 @@ func TestAxesAreSet(t *testing.T) {
 			if format == "2" {
 				err := os.WriteFile(at("a.json"), []byte(`{"dimension_names": ["b", "a"], `+
 					`"attributes": {"_ARRAY_DIMENSIONS": ["c", "d"]}}`), 0)
-				if !errors.Is(err, syscall.EINVAL) || !strings.Contains(
-					xattr(t, at("a.npy"), "user.zarrfs.error"), "_ARRAY_DIMENSIONS") {
+				why := xattr(t, at("a.npy"), "user.zarrfs.error")
+				if !errors.Is(err, syscall.EINVAL) || !strings.Contains(why, "_ARRAY_DIMENSIONS") {
 					t.Errorf("names that disagree: %v", err)
 				}
 			}
@@ -1227,8 +1235,8 @@ func TestBusyUmountLosesNothing(t *testing.T) {
 		!strings.Contains(string(out), "in use") || strings.Contains(string(out), "s.jsonl") {
 		t.Errorf("umount says %s, %v", out, err)
 	}
-	if err := os.WriteFile(d.path("s.json"), []byte(stringArrays["3utf8"].document), 0o666); err !=
-		nil {
+	document := []byte(stringArrays["3utf8"].document)
+	if err := os.WriteFile(d.path("s.json"), document, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	f.Close()

@@ -129,10 +129,11 @@ func signalled(t *testing.T, d *daemon, s syscall.Signal) string {
 func TestOtherFilesAreSaid(t *testing.T) {
 	scratch := t.TempDir()
 	d := started(t, libraryStore(t, "3"), "--scratch-dir", scratch)
-	shell(t, d.dir, `echo hello > notes.txt; echo more >> notes.txt; cp a.npy .b.npy.Xy7z12; mv .b.npy.Xy7z12 b.npy
+	shell(t, d.dir, `echo hello > notes.txt; echo more >> notes.txt; cp a.npy .b.npy.Xy7z12
+		mv .b.npy.Xy7z12 b.npy
 		echo x > 4913; rm 4913`)
-	for deadline := time.Now().Add(patience); !strings.Contains(
-		d.logged(), "notes.txt"); time.Sleep(50 * time.Millisecond) {
+	deadline := time.Now().Add(patience)
+	for ; !strings.Contains(d.logged(), "notes.txt"); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the log does not say so")
 		}
@@ -270,7 +271,8 @@ func editWithTools(t *testing.T, d *daemon) {
 		`a.json </dev/null; rm -f a.json~`)
 	units("vim")
 	src := t.TempDir()
-	shell(t, src, `cp `+d.path("a.npy")+` n.npy; cp `+d.path("a.json")+` a.json; sed -i 's/"vim"/"rsync"/' a.json; touch -d tomorrow a.json
+	shell(t, src, `cp `+d.path("a.npy")+` n.npy; cp `+d.path("a.json")+` a.json
+		sed -i 's/"vim"/"rsync"/' a.json; touch -d tomorrow a.json
 		rsync -a ./ `+d.dir+`/; cmp n.npy `+d.path("n.npy"))
 	units("rsync")
 	shell(t, src, `cp n.npy `+d.path("m.npy.part")+`; mv `+d.path("m.npy.part")+` `+d.path("m.npy")+

@@ -147,8 +147,8 @@ func (p *powerCut) write(f *os.File) error {
 // compare looks at the store, and mounts it again.
 func (p *powerCut) compare() error {
 	empty := ""
-	filepath.WalkDir(filepath.Join(
-		p.store, "a"), func(path string, d os.DirEntry, err error) error {
+	array := filepath.Join(p.store, "a")
+	filepath.WalkDir(array, func(path string, d os.DirEntry, err error) error {
 		if info, err := d.Info(); err == nil && !d.IsDir() && info.Size() == 0 &&
 			!strings.HasSuffix(path, ".__lock") {
 			empty += " " + path

@@ -76,8 +76,9 @@ os.system("cp $SRC/x.npy `+copied+`.npy")
 				if tc.arrays == "" && name != "another rank" {
 					shell(t, mnt, `grep -q '"time"' a.json`)
 				}
-				inPython(t, mnt, fmt.Sprintf(`a, b = (json.load(open(n + ".json")) for n in (%q, %q))
-assert a == b, (a, b)`, renamed, copied))
+				const same = `a, b = (json.load(open(n + ".json")) for n in (%q, %q))
+assert a == b, (a, b)`
+				inPython(t, mnt, fmt.Sprintf(same, renamed, copied))
 				shell(t, mnt, fmt.Sprintf(`cmp %s.npy %s.npy
 					cmp %[1]s.npy %[3]s/x.npy
 					grep -q '"K"' %[1]s.json; ! ls | grep -E '^(tmp|n)'`, renamed, copied, src))

@@ -24,8 +24,10 @@ import (
 const (
 	groupDoc = `{"zarr_format": 3, "node_type": "group", "attributes": {"title": "test"}}`
 	arrayDoc = `{"zarr_format": 3, "node_type": "array", "shape": [%d], "data_type": "uint16",
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [%d]}}, "chunk_key_encoding": {"name": "default"},
-		"fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": {"units": "%s"}}`
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [%d]}},
+		"chunk_key_encoding": {"name": "default"},
+		"fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+		"attributes": {"units": "%s"}}`
 	chunkLen   = 32768        // elements of a chunk of "a"
 	chunkBytes = 2 * chunkLen // and its bytes
 	chunks     = 16           // of "a", of which the first and the last are stored

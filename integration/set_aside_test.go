@@ -94,7 +94,8 @@ func TestSameBytesAreNotSetAside(t *testing.T) {
 	d := started(t, libraryStore(t, "3"))
 	shell(t, d.dir, `cp $SRC/b.npy b.npy; cp b.raw $SRC/b.raw
 		cp $SRC/b.raw c.raw; cp $SRC/b.npy c.npy
-		exec 7>e.raw; head -c 9 $SRC/b.raw >&7; cp $SRC/b.npy e.npy; tail -c +10 $SRC/b.raw >&7; exec 7>&-
+		exec 7>e.raw; head -c 9 $SRC/b.raw >&7; cp $SRC/b.npy e.npy; tail -c +10 $SRC/b.raw >&7
+		exec 7>&-
 		touch f.raw; cp $SRC/b.npy f.npy
 		cp $SRC/b.raw m.raw; mv b.npy m.npy`)
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {

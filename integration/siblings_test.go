@@ -17,7 +17,9 @@ import (
 // an array: what each writes counts, whichever makes the array.
 func TestSiblingsInTurn(t *testing.T) {
 	mnt := mount(t, treeStore(t))
-	put(t, mnt, "z.json", `{"zarr_format": 3, "node_type": "array", "shape": [], "data_type": "int32", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+	put(t, mnt, "z.json", `{"zarr_format": 3, "node_type": "array", "shape": [],
+		"data_type": "int32", "fill_value": 0,
+		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
 		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": []}},
 		"chunk_key_encoding": {"name": "default"}}`)
 	put(t, mnt, "z.raw", "\x01\x02\x03\x04")

@@ -175,16 +175,20 @@ func (s arraySpec) documentV3() string {
 			`{"name": "transpose", "configuration": {"order": %s}}, `, list(order)) + chain
 	}
 	if s.Shards != nil {
-		chain = fmt.Sprintf(`{"name": "sharding_indexed", "configuration": {"chunk_shape": %s, "codecs": [%s], "index_location": "%s",
-			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}`, list(s.Chunks), chain, s.Index)
+		chain = fmt.Sprintf(`{"name": "sharding_indexed",
+			"configuration": {"chunk_shape": %s, "codecs": [%s], "index_location": "%s",
+			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+			{"name": "crc32c"}]}}`, list(s.Chunks), chain, s.Index)
 	}
 	grid := s.Grid
 	if grid == "" {
 		grid = fmt.Sprintf(`{"name": "regular", "configuration": {"chunk_shape": %s}}`,
 			list(s.objects()))
 	}
-	return fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": "%s", "fill_value": %s, "codecs": [%s], "attributes": {},
-		"chunk_grid": %s, "chunk_key_encoding": {"name": "default", "configuration": {"separator": "%s"}}}`,
+	return fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": "%s",
+		"fill_value": %s, "codecs": [%s], "attributes": {},
+		"chunk_grid": %s,
+		"chunk_key_encoding": {"name": "default", "configuration": {"separator": "%s"}}}`,
 		list(s.Shape), s.Type.V3, s.Type.Fill, chain, grid, s.Keys)
 }
 

@@ -44,8 +44,10 @@ func objectsV2(order, filters, compressor string) string {
 }
 
 func stringsV3(dataType, codecs string) string {
-	name :=
-		map[string]string{"string": "vlen-utf8", "variable_length_bytes": "vlen-bytes"}[dataType]
+	name := "vlen-bytes"
+	if dataType == "string" {
+		name = "vlen-utf8"
+	}
 	codecs = strings.ReplaceAll(codecs, "CODEC",
 		fmt.Sprintf(`{"name":%q,"configuration":{}}`, name))
 	return fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":[5,3],`+
@@ -195,8 +197,8 @@ func writeLines(t *testing.T, path, document string, lines []string) {
 	if err := os.WriteFile(path+".json", []byte(document), 0o666); err != nil {
 		t.Fatalf("%s: %v", document, err)
 	}
-	if err := os.WriteFile(
-		path+".jsonl", []byte(strings.Join(lines[:15], "\n")+"\n"), 0o666); err != nil {
+	text := strings.Join(lines[:15], "\n") + "\n"
+	if err := os.WriteFile(path+".jsonl", []byte(text), 0o666); err != nil {
 		t.Fatalf("%s: %v", document, err)
 	}
 	f, err := os.OpenFile(path+".jsonl", os.O_WRONLY|os.O_APPEND, 0)

@@ -62,8 +62,8 @@ func TestHostileTextIsQuoted(t *testing.T) {
 			safe(t, "user.zarrfs.error", string(why[:max(n, 0)]))
 		}
 		os.Mkdir(filepath.Join(mnt, hostileName+".npy"), 0o755)
-		os.WriteFile(
-			filepath.Join(mnt, "notes"+strings.ReplaceAll(hostileName, "/", "")), nil, 0o644)
+		name := "notes" + strings.ReplaceAll(hostileName, "/", "")
+		os.WriteFile(filepath.Join(mnt, name), nil, 0o644)
 		for _, args := range [][]string{
 			{"info", store}, {"info", store, hostileName}, {"info", store, "plain"},
 			{"info", store, "broken"}, {"info", "--json", store, "plain"},

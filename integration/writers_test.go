@@ -82,7 +82,8 @@ func TestStoredByOthers(t *testing.T) {
 func TestStoredNumberDoesNotDivide(t *testing.T) {
 	store := t.TempDir()
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
-	put(t, store, "a/zarr.json", documentOf(3, `"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+	put(t, store, "a/zarr.json", documentOf(3, `"chunk_grid": {"name": "regular",
+		"configuration": {"chunk_shape": [2]}},
 		"codecs": [{"name": "scale_offset", "configuration": {"offset": 1, "scale": 3}}, "bytes"]`))
 	put(t, store, "a/c/0", "\x03\x06")
 	put(t, store, "a/c/1", "\x03\x07")
@@ -269,8 +270,10 @@ func TestOpaqueHeadersKeepTheType(t *testing.T) {
 		{"int2", "<V1", "0", "\x01\xff"},
 		{"complex_float16", "<V4", "[0, 0]", "\x00\x3c\x00\x00\x00\x00\x00\x3c"},
 	} {
-		put(t, store, c.name+"/zarr.json", documentOf(3, fmt.Sprintf(`"data_type": %q, "fill_value": %s, "codecs": [{"name": "bytes",
-			"configuration": {"endian": "little"}}, "crc32c"], "attributes": {"units": "K"}`, c.name, c.fill)))
+		put(t, store, c.name+"/zarr.json", documentOf(3, fmt.Sprintf(`"data_type": %q,
+			"fill_value": %s, "codecs": [{"name": "bytes",
+			"configuration": {"endian": "little"}}, "crc32c"], "attributes": {"units": "K"}`,
+			c.name, c.fill)))
 		mnt := mount(t, store)
 		npy, raw := filepath.Join(mnt, c.name+".npy"), filepath.Join(mnt, c.name+".raw")
 		for _, write := range []func() error{
@@ -307,8 +310,8 @@ func TestEndianRefused(t *testing.T) {
 			t.Errorf("format %s: zarrfs create: %v, %s", format, err, out)
 		}
 		d := started(t, store, "--create-codecs", big)
-		if err := os.WriteFile(d.path("a.npy"), npyFile("<i2", "(2,)", "abcd"), 0o666); !errors.Is(
-			err, unix.EINVAL) {
+		npy := npyFile("<i2", "(2,)", "abcd")
+		if err := os.WriteFile(d.path("a.npy"), npy, 0o666); !errors.Is(err, unix.EINVAL) {
 			t.Errorf("format %s: %v", format, err)
 		}
 		if log := d.logged(); !strings.Contains(log, "endian of") ||

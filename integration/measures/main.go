@@ -4,9 +4,9 @@
 // struct with the most fields, the type with the most methods, the longest functions. The prose is
 // comments, documents, texts of errors and of help; see [check] for what counts as a fault.
 //
-//	go run ./integration/measures           print all measures
-//	go run ./integration/measures -faults fs/input ...   print each fault of prose below some paths
-//	go run ./integration/measures -lower    lower the ceilings of ceilings.txt to today's counts
+//	go run ./integration/measures                print all measures
+//	go run ./integration/measures -faults fs/input ...   print each fault of prose below a path
+//	go run ./integration/measures -lower         lower the ceilings in ceilings.txt to the counts
 //
 // The test of this package holds that no directory has more faults than its ceiling.
 package main

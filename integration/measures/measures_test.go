@@ -77,7 +77,8 @@ func TestPassages(t *testing.T) {
 		src  string
 		want []string
 	}{
-		"a.go": {"package a\n\n// One\n// two.\n//\n// Three\n//\n//\tcode else\nimport \"else a b\"\n\n//go:generate else\nvar s = \"four five six\"\n",
+		"a.go": {"package a\n\n// One\n// two.\n//\n// Three\n//\n//\tcode else\n" +
+			"import \"else a b\"\n\n//go:generate else\nvar s = \"four five six\"\n",
 			[]string{"One two.", "Three", "four five six"}},
 		"a_test.go": {"package a\n\nfunc f() { t.Errorf(\"one two three\", " +
 			"g(\"four five six\")) }\n", []string{"one two three"}},

@@ -57,8 +57,9 @@ func newPhrase(find, before, after, instead string) phrase {
 }
 
 // people are the nouns that the first phrase may follow. Without one of them it has no antecedent.
-const people = `users?|people|person|persons|readers?|newcomers?|authors?|developers?|maintainers?|engineers?|` +
-	`owners?|root|somebody|someone|everybody|everyone|anybody|anyone|nobody|those|others|one|all`
+const people = `users?|people|person|persons|readers?|newcomers?|authors?|developers?|` +
+	`maintainers?|engineers?|owners?|root|somebody|someone|everybody|everyone|anybody|anyone|` +
+	`nobody|those|others|one|all`
 
 var phrases = []phrase{
 	newPhrase(`who|whom|whoever`, people, `who am i|who else`,
@@ -70,7 +71,8 @@ var phrases = []phrase{
 	newPhrase(`(?:is|are|was|were|be|being|am) none`, `there`,
 		`(?:is|are|was|were|be|being|am) none of`, "is not an X"),
 	newPhrase(`(?:is|are|was|were) no [a-z]+`, `there`,
-		`\w+ no (?:longer|more|less|better|worse|larger|smaller|slower|faster|cheaper|older|newer|different|such|room|other)`, "is not an X"),
+		`\w+ no (?:longer|more|less|better|worse|larger|smaller|slower|faster|cheaper|older|`+
+			`newer|different|such|room|other)`, "is not an X"),
 	newPhrase(`by turns`, ``, ``, "alternately"),
 	newPhrase(`anew`, ``, ``, "again, recreate"),
 	newPhrase(`but for`, ``, ``, "except"),
@@ -158,11 +160,12 @@ var sentenceEnd = regexp.MustCompile(`[.!?:]["')\]*]*\s+`)
 // sentences cuts a text behind each full stop, question mark and colon.
 func sentences(text string) []string { return sentenceEnd.Split(text, -1) }
 
+func isAlphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
 // words counts what has a letter or a digit between spaces.
 func words(s string) (n int) {
 	for _, w := range strings.Fields(s) {
-		if strings.IndexFunc(
-			w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0 {
+		if strings.ContainsFunc(w, isAlphanumeric) {
 			n++
 		}
 	}

@@ -130,6 +130,9 @@ func percentile(values []int, p int) int {
 	return values[max(0, (len(values)*p+99)/100-1)]
 }
 
+// notOurs are folders of test data, and of what is built or downloaded.
+var notOurs = []string{"testdata", "bench-data", "bin", "target", "node_modules"}
+
 // walk calls visit with the name of each file below root that people write: not those of hidden
 // folders other than .ci, nor data of tests, nor what is built or downloaded.
 func walk(root string, visit func(name string) error) error {
@@ -145,8 +148,7 @@ func walk(root string, visit func(name string) error) error {
 			return visit(filepath.ToSlash(name))
 		}
 		hidden := strings.HasPrefix(d.Name(), ".") && name != "." && name != ".ci"
-		if hidden || slices.Contains(
-			[]string{"testdata", "bench-data", "bin", "target", "node_modules"}, d.Name()) {
+		if hidden || slices.Contains(notOurs, d.Name()) {
 			return filepath.SkipDir
 		}
 		return nil

@@ -19,7 +19,8 @@ func arrayOf(t testing.TB, dataType string, chunk []int64, codecs string) *meta.
 	if dataType == `"bool"` {
 		fill = "false"
 	}
-	doc := fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":%s,"data_type":%s,"fill_value":%s,
+	doc := fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":%s,"data_type":%s,
+		"fill_value":%s,
 		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":%s}},
 		"chunk_key_encoding":{"name":"default"},"codecs":%s}`, shape, dataType, fill, shape, codecs)
 	a, _, err := meta.ParseV3([]byte(doc))

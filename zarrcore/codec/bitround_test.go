@@ -22,9 +22,13 @@ func bitRoundChain(t *testing.T, dataType string, elements int, keepbits, endian
 	case dataType == "bool":
 		fill = `false`
 	}
-	a, _, err := meta.ParseV3(fmt.Appendf(nil, `{"zarr_format":3,"node_type":"array","shape":[%d],"data_type":%q,"fill_value":%s,
-		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[%[1]d]}},"chunk_key_encoding":{"name":"default"},
-		"codecs":[{"name":"bitround","configuration":{%[4]s}},{"name":"bytes","configuration":{"endian":%[5]q}}]}`, elements, dataType, fill, keepbits, endian))
+	a, _, err := meta.ParseV3(fmt.Appendf(nil, `{"zarr_format":3,"node_type":"array","shape":[%d],
+		"data_type":%q,"fill_value":%s,
+		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[%[1]d]}},
+		"chunk_key_encoding":{"name":"default"},
+		"codecs":[{"name":"bitround","configuration":{%[4]s}},
+		{"name":"bytes",
+		"configuration":{"endian":%[5]q}}]}`, elements, dataType, fill, keepbits, endian))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,8 +134,10 @@ func objects2(shape, filters, fill string) string {
 
 // objects3 is a document of format 3 of a type, with codecs in JSON.
 func objects3(dataType, fill, codecs string) string {
-	return fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":[4],"data_type":%q,"fill_value":%s,"codecs":%s,
-		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4]}},"chunk_key_encoding":{"name":"default"}}`, dataType, fill, codecs)
+	return fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":[4],"data_type":%q,
+		"fill_value":%s,"codecs":%s,
+		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4]}},
+		"chunk_key_encoding":{"name":"default"}}`, dataType, fill, codecs)
 }
 
 func TestVlenFill(t *testing.T) {
@@ -405,8 +407,10 @@ func TestVlenKinds(t *testing.T) {
 // TestVlenKindsStay binds arrays after each other: the elements of one are not taken for those of
 // the next one.
 func TestVlenKindsStay(t *testing.T) {
-	const v3 = `{"zarr_format":3,"node_type":"array","shape":[2],"data_type":%q,"fill_value":"","codecs":[{"name":%q}],
-		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default"}}`
+	const v3 = `{"zarr_format":3,"node_type":"array","shape":[2],"data_type":%q,"fill_value":"",
+		"codecs":[{"name":%q}],
+		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+		"chunk_key_encoding":{"name":"default"}}`
 	for range 2 {
 		for doc, want := range map[string]vlen.Kind{
 			fmt.Sprintf(v3, "bytes", "vlen-utf8"):            vlen.Binary,
