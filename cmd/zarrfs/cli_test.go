@@ -226,7 +226,8 @@ func TestMigrateVerb(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "old.zarr")
 	write(t, store, ".zgroup", `{"zarr_format": 2}`)
 	write(t, store, "a/.zarray",
-		`{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null, "filters": null}`)
+		`{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0, `+
+			`"order": "C", "compressor": null, "filters": null}`)
 	write(t, store, "a/0", "abc")
 	for _, step := range []struct {
 		args string
@@ -279,7 +280,8 @@ func TestChooseVerb(t *testing.T) {
 
 func TestMountinfo(t *testing.T) {
 	line :=
-		`42 27 0:39 / /mnt/my\040store ro,nosuid shared:1 - fuse.zarrfs /data/a\040b.zarr ro,user_id=1000,group_id=100`
+		`42 27 0:39 / /mnt/my\040store ro,nosuid shared:1 - fuse.zarrfs /data/a\040b.zarr ro,` +
+			`user_id=1000,group_id=100`
 	m, ok := parseMountinfo(line)
 	if want := (mountEntry{"/mnt/my store", "fuse.zarrfs", "/data/a b.zarr", "0:39",
 		"ro,user_id=1000,group_id=100", "/"}); !ok || m != want {

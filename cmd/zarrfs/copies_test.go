@@ -24,7 +24,8 @@ func inCopy(t *testing.T, dir, script string) *exec.Cmd {
 	}
 	// The namespace has copies of the mounts of other tests too, whose umount would wait for it.
 	others :=
-		`awk -v own="$0" '$3 == "fuse.zarrfs" && $2 != own { print $2 }' /proc/mounts | xargs -r umount -l; `
+		`awk -v own="$0" '$3 == "fuse.zarrfs" && $2 != own { print $2 }' /proc/mounts | xargs -r ` +
+			`umount -l; `
 	cmd := exec.Command("unshare", "-m", "sh", "-c", others+script+"; echo ready; exec sleep 600",
 		dir)
 	cmd.Dir = filepath.Dir(dir)

@@ -92,7 +92,8 @@ var mistakes = []struct {
 	{25, "zarrfs errors mnt", "the name has 250 bytes, expected at most 240",
 		"choose a shorter one"},
 	{26,
-		`echo '{"attributes": {"x"' > mnt/g/b.json; getfattr -n user.zarrfs.error --only-values mnt/g/b.json`, "line 2, column 1", "expected"},
+		`echo '{"attributes": {"x"' > mnt/g/b.json; getfattr -n user.zarrfs.error --only-values ` +
+			`mnt/g/b.json`, "line 2, column 1", "expected"},
 	{27, "sleep 30 < mnt/g/b.raw & zarrfs umount mnt; kill $!", "is in use by sleep (pid",
 		"end that, or use `zarrfs umount --lazy"},
 	{28, "zarrfs umount none", "is not a mount", "`zarrfs status` lists the mounts"},
@@ -204,9 +205,11 @@ func makeScripts(t *testing.T, work string) {
 	noError(t, "copy", exec.Command("cp", self, program).Run())
 	for name, script := range map[string]string{
 		"zarrfs": asProgram + "=1 exec " + program + ` "$@"`,
-		"nobody": `chown 65534:65534 theirs; exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"`,
+		"nobody": `chown 65534:65534 theirs; ` +
+			`exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"`,
 		"server": `zarrfs status --json "$1" | sed -n 's/.*"pid": \([0-9]*\).*/\1/p'`,
-		"hide":   `for name; do path=$(command -v $name) && mount --bind /dev/null "$path"; done; true`,
+		"hide": `for name; do path=$(command -v $name) && mount --bind /dev/null "$path"; ` +
+			`done; true`,
 		"machine": `exec unshare -m sh -c 'mount -t tmpfs -o mode=755 none /dev && mknod -m 666 /dev/null c 1 3 && mknod -m 666 /dev/urandom c 1 9 &&
 			mknod -m 666 /dev/fuse c 10 229; '"$*"`,
 	} {

@@ -97,7 +97,8 @@ func makeStore(t *testing.T) string {
 	write(t, dir, "ocean/b/zarr.json", fmt.Sprintf(testArray, "3, 2", "3, 2", ""))
 	write(t, dir, "ocean/b/c/0/0", chunk(0, 6))
 	write(t, dir, "strange/zarr.json", fmt.Sprintf(testArray, "8", "8", `, {"name": "mystery"}`))
-	write(t, dir, "enormous/zarr.json", fmt.Sprintf(testArray, "4294967296, 4294967296", "4096, 4096", ""))
+	write(t, dir, "enormous/zarr.json",
+		fmt.Sprintf(testArray, "4294967296, 4294967296", "4096, 4096", ""))
 	return dir
 }
 
@@ -136,7 +137,8 @@ func wantA() []byte {
 func TestMountedTree(t *testing.T) {
 	dir := mounted(t, makeStore(t))
 	for _, tc := range []struct{ path, want string }{
-		{"", "a.json a.npy a.raw enormous.json enormous.npy enormous.raw ocean strange.json strange.npy strange.raw zarr.json"},
+		{"", "a.json a.npy a.raw enormous.json enormous.npy enormous.raw ocean strange.json " +
+			"strange.npy strange.raw zarr.json"},
 		{"ocean", "b.json b.npy b.raw zarr.json"},
 		{".zarrfs", "status.json"},
 	} {
@@ -176,7 +178,8 @@ func checkReads(t *testing.T, dir string) {
 		t.Errorf("a.raw: %d bytes, %v", len(raw), err)
 	}
 	npy, err := os.ReadFile(filepath.Join(dir, "a.npy"))
-	if err != nil || len(npy) != 128+len(want) || !bytes.Equal(npy[128:], want) || !strings.HasPrefix(string(npy), "\x93NUMPY") {
+	if err != nil || len(npy) != 128+len(want) || !bytes.Equal(npy[128:], want) ||
+		!strings.HasPrefix(string(npy), "\x93NUMPY") {
 		t.Errorf("a.npy: %d bytes, %v", len(npy), err)
 	}
 	f, err := os.Open(filepath.Join(dir, "a.raw"))
@@ -193,7 +196,8 @@ func checkReads(t *testing.T, dir string) {
 		t.Error("a.raw differs when it is mapped")
 	}
 	p := make([]byte, 100)
-	if n, err := f.ReadAt(p, int64(len(want))-50); n != 50 || err == nil || !bytes.Equal(p[:50], want[len(want)-50:]) {
+	if n, err := f.ReadAt(p, int64(len(want))-50); n != 50 || err == nil ||
+		!bytes.Equal(p[:50], want[len(want)-50:]) {
 		t.Errorf("a read across the end: %d bytes, %v", n, err)
 	}
 }
@@ -204,7 +208,8 @@ func TestMountedAttributes(t *testing.T) {
 	if err := unix.Stat(filepath.Join(dir, "a.raw"), &st); err != nil {
 		t.Fatal(err)
 	}
-	if st.Size != 131072 || st.Mode != syscall.S_IFREG|0o644 || st.Nlink != 1 || st.Blksize != 1<<20 || st.Uid != uint32(os.Getuid()) {
+	if st.Size != 131072 || st.Mode != syscall.S_IFREG|0o644 || st.Nlink != 1 ||
+		st.Blksize != 1<<20 || st.Uid != uint32(os.Getuid()) {
 		t.Errorf("a.raw: %+v", st)
 	}
 	if st.Blocks != 1 {
@@ -214,7 +219,11 @@ func TestMountedAttributes(t *testing.T) {
 	if stored := st.Blocks * 512; stored < 5*16384 || stored > 5*16384+16384 {
 		t.Errorf("a.npy takes %d bytes, its 5 chunks are of 16384", stored)
 	}
-	for name, want := range map[string]string{"user.zarr.shape": "[65536]", "user.zarr.dtype": "<u2", "user.zarr.attr.units": `"K"`} {
+	for name, want := range map[string]string{
+		"user.zarr.shape":      "[65536]",
+		"user.zarr.dtype":      "<u2",
+		"user.zarr.attr.units": `"K"`,
+	} {
 		p := make([]byte, 100)
 		n, err := unix.Getxattr(filepath.Join(dir, "a.raw"), name, p)
 		if err != nil || string(p[:n]) != want {
@@ -254,7 +263,8 @@ func TestMountedHoles(t *testing.T) {
 		whence    int
 		off, want int64
 	}{
-		{unix.SEEK_DATA, 0, 0}, {unix.SEEK_HOLE, 0, 2 * c}, {unix.SEEK_DATA, 2 * c, 4 * c}, {unix.SEEK_HOLE, 4 * c, 6 * c},
+		{unix.SEEK_DATA, 0, 0}, {unix.SEEK_HOLE, 0, 2 * c}, {unix.SEEK_DATA, 2 * c, 4 * c},
+		{unix.SEEK_HOLE, 4 * c, 6 * c},
 		{unix.SEEK_DATA, 6*c + 1, 7 * c}, {unix.SEEK_HOLE, 7 * c, 8 * c},
 	} {
 		if got, err := unix.Seek(int(f.Fd()), tc.off, tc.whence); got != tc.want || err != nil {
@@ -266,12 +276,14 @@ func TestMountedHoles(t *testing.T) {
 	}
 }
 
-// TestMountedRefusals: a read-only mount refuses every change with EROFS, also after root has remounted it for writing.
+// TestMountedRefusals: a read-only mount refuses every change with EROFS, also after root has
+// remounted it for writing.
 func TestMountedRefusals(t *testing.T) {
 	dir := mounted(t, makeStore(t), "-o", "ro")
 	testRefusals(t, dir)
 	if os.Getuid() == 0 {
-		noError(t, "remount", unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, ""))
+		noError(t, "remount",
+			unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, ""))
 		testRefusals(t, dir)
 	}
 }
@@ -301,15 +313,21 @@ func testRefusals(t *testing.T, dir string) {
 		{"mkdir", "new", func(p string) error { return os.Mkdir(p, 0o755) }, syscall.EROFS},
 		{"create", "notes.txt", open(os.O_WRONLY | os.O_CREATE), syscall.EROFS},
 		{"mknod", "pipe", func(p string) error { return unix.Mkfifo(p, 0o644) }, syscall.EROFS},
-		{"rename", "a.raw", func(p string) error { return os.Rename(p, filepath.Join(dir, "moved.raw")) }, syscall.EROFS},
+		{"rename", "a.raw",
+			func(p string) error { return os.Rename(p, filepath.Join(dir, "moved.raw")) },
+			syscall.EROFS},
 		{"symlink", "link", func(p string) error { return os.Symlink("ocean", p) }, syscall.EROFS},
 		{"rmdir", "ocean", unix.Rmdir, syscall.EROFS},
 		{"rm", "zarr.json", os.Remove, syscall.EROFS},
-		{"removexattr", "a.raw", func(p string) error { return unix.Removexattr(p, "user.zarr.attr.units") }, syscall.EROFS},
+		{"removexattr", "a.raw",
+			func(p string) error { return unix.Removexattr(p, "user.zarr.attr.units") },
+			syscall.EROFS},
 		{"chmod", "a.raw", func(p string) error { return os.Chmod(p, 0o600) }, syscall.EROFS},
 		{"rm", "a.raw", os.Remove, syscall.EROFS},
 		{"truncate", "a.raw", func(p string) error { return os.Truncate(p, 0) }, syscall.EROFS},
-		{"setxattr", "a.raw", func(p string) error { return unix.Setxattr(p, "user.zarr.attr.units", []byte("1"), 0) }, syscall.EROFS},
+		{"setxattr", "a.raw", func(p string) error {
+			return unix.Setxattr(p, "user.zarr.attr.units", []byte("1"), 0)
+		}, syscall.EROFS},
 	} {
 		if err := tc.do(filepath.Join(dir, tc.path)); !errors.Is(err, tc.want) {
 			t.Errorf("%s %s: %v, want %v", tc.name, tc.path, err, tc.want)
@@ -333,12 +351,15 @@ func TestReadOnlyIsSaid(t *testing.T) {
 		why = "read-only file system"
 		noError(t, "mount", unix.Mount(store, store, "", unix.MS_BIND, ""))
 		t.Cleanup(func() { unix.Unmount(store, unix.MNT_DETACH) })
-		noError(t, "mount", unix.Mount("", store, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+		noError(t, "mount",
+			unix.Mount("", store, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
 	}
-	want := fmt.Sprintf("zarrfs: %s is mounted read-only: the store cannot be written to (%s); make it writable and mount it again, or say --read-only\n", store, why)
+	want := fmt.Sprintf("zarrfs: %s is mounted read-only: the store cannot be written to (%s); "+
+		"make it writable and mount it again, or say --read-only\n", store, why)
 	for _, flags := range [][]string{{}, {"--read-only"}} {
 		dir := t.TempDir()
-		code, out := zarrfs(t, append([]string{"mount", "--log", filepath.Join(t.TempDir(), "log"), store, dir}, flags...)...)
+		code, out := zarrfs(t, append(
+			[]string{"mount", "--log", filepath.Join(t.TempDir(), "log"), store, dir}, flags...)...)
 		t.Cleanup(func() { zarrfs(t, "umount", dir) })
 		if said := strings.Contains(out, want); code != 0 || said != (len(flags) == 0) {
 			t.Errorf("%v: exit code %d: %q, want %q", flags, code, out, want)
@@ -358,16 +379,20 @@ func TestOtherFormatIsSaid(t *testing.T) {
 	for _, tc := range []struct {
 		flags string
 		said  bool
-	}{{"--create-format 2", true}, {"-o create_format=2", true}, {"--create-format 3", false}, {"--create-format 2 --read-only", false}, {"", false}} {
+	}{{"--create-format 2", true}, {"-o create_format=2", true}, {"--create-format 3", false},
+		{"--create-format 2 --read-only", false}, {"", false}} {
 		dir, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
-		code, out := zarrfs(t, append(strings.Fields("mount --log "+log+" "+tc.flags), store, dir)...)
+		code, out := zarrfs(t,
+			append(strings.Fields("mount --log "+log+" "+tc.flags), store, dir)...)
 		zarrfs(t, "umount", dir)
-		want := fmt.Sprintf("zarrfs: --create-format 2 has no effect: %s has format 3, and so have all that are created in it\n", store)
+		want := fmt.Sprintf("zarrfs: --create-format 2 has no effect: %s has format 3, "+
+			"and so have all that are created in it\n", store)
 		if code != 0 || strings.Contains(out, want) != tc.said {
 			t.Errorf("%q: exit code %d: %q, want %t: %q", tc.flags, code, out, tc.said, want)
 		}
 		want = "level=WARN msg=\"--create-format has no effect"
-		if text := string(bytesOf(t, log)); strings.Contains(text, want) != tc.said || tc.said && !strings.Contains(text, "asked=2 format=3") {
+		if text := string(bytesOf(t, log)); strings.Contains(text, want) != tc.said ||
+			tc.said && !strings.Contains(text, "asked=2 format=3") {
 			t.Errorf("%q: the log says so: %t, want %t\n%s", tc.flags, !tc.said, tc.said, text)
 		}
 	}
@@ -381,7 +406,8 @@ func TestMountedChanges(t *testing.T) {
 	checkReads(t, dir)
 	write(t, store, "a/c/0", chunk(7, 8192))
 	got, err := os.ReadFile(filepath.Join(dir, "a.raw"))
-	if err != nil || !bytes.Equal(got[:16384], []byte(chunk(7, 8192))) || !bytes.Equal(got[16384:], wantA()[16384:]) {
+	if err != nil || !bytes.Equal(got[:16384], []byte(chunk(7, 8192))) ||
+		!bytes.Equal(got[16384:], wantA()[16384:]) {
 		t.Errorf("a replaced chunk is not seen: %v", err)
 	}
 	write(t, store, "a/zarr.json", fmt.Sprintf(testArray, "70000", "8192", ""))
@@ -392,7 +418,8 @@ func TestMountedChanges(t *testing.T) {
 	write(t, store, "new/zarr.json", fmt.Sprintf(testArray, "4", "4", ""))
 	soon(t, "a new array is listed", func() bool {
 		entries, _ := os.ReadDir(dir)
-		return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "new.npy" })
+		return slices.ContainsFunc(entries,
+			func(e os.DirEntry) bool { return e.Name() == "new.npy" })
 	})
 }
 
@@ -404,7 +431,8 @@ func TestMountedLargeChanges(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			store := filepath.Join(t.TempDir(), "large.zarr")
 			write(t, store, "zarr.json", testGroup)
-			write(t, store, "a/zarr.json", fmt.Sprintf(testArray, fmt.Sprint(n*chunks), fmt.Sprint(n), ""))
+			write(t, store, "a/zarr.json",
+				fmt.Sprintf(testArray, fmt.Sprint(n*chunks), fmt.Sprint(n), ""))
 			want := []byte(chunk(0, n*chunks))
 			set := func(i, first int) string {
 				data := chunk(first, n)
@@ -421,7 +449,8 @@ func TestMountedLargeChanges(t *testing.T) {
 			check := func(step string) {
 				t.Helper()
 				for range 3 { // so that pages are kept, or the file is unpacked
-					if got, err := os.ReadFile(filepath.Join(dir, "a.raw")); err != nil || !bytes.Equal(got, want) {
+					if got, err := os.ReadFile(filepath.Join(dir, "a.raw")); err != nil ||
+						!bytes.Equal(got, want) {
 						t.Errorf("%s: %d bytes that differ, or %v", step, len(got), err)
 					}
 				}
@@ -429,7 +458,8 @@ func TestMountedLargeChanges(t *testing.T) {
 			check("as written")
 			write(t, store, fmt.Sprintf("a/c/%d", chunks-1), set(chunks-1, 7))
 			check("replaced")
-			noError(t, "writing into an object", os.WriteFile(filepath.Join(store, "a/c/100"), []byte(set(100, 9)), 0o666))
+			noError(t, "writing into an object",
+				os.WriteFile(filepath.Join(store, "a/c/100"), []byte(set(100, 9)), 0o666))
 			check("written in place")
 			write(t, store, fmt.Sprintf("a/c/%d", chunks/2), set(chunks/2, 11))
 			check("created")
@@ -460,7 +490,8 @@ func TestMountedCorruption(t *testing.T) {
 		t.Errorf("a sound chunk of the same array: %v", err)
 	}
 	b, _ := os.ReadFile(log)
-	if n := strings.Count(string(b), "a/c/1"); n == 0 || strings.Count(string(b), "level=ERROR") != 1 {
+	if n := strings.Count(string(b), "a/c/1"); n == 0 ||
+		strings.Count(string(b), "level=ERROR") != 1 {
 		t.Errorf("the log should name the chunk in one line:\n%s", b)
 	}
 }
@@ -492,7 +523,8 @@ func TestStatus(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(b, &s)
 	}
-	if err != nil || s.Pid == 0 || s.Pid == os.Getpid() || !s.ReadOnly || s.Mount.Panics != 0 || s.Mount.Errors != 0 {
+	if err != nil || s.Pid == 0 || s.Pid == os.Getpid() || !s.ReadOnly || s.Mount.Panics != 0 ||
+		s.Mount.Errors != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -520,8 +552,11 @@ func TestBusyMount(t *testing.T) {
 // TestMountOfMount: a mount is not a store, although its folders look like groups.
 func TestMountOfMount(t *testing.T) {
 	dir := mounted(t, makeStore(t))
-	for _, args := range [][]string{{"mount", dir, t.TempDir()}, {"info", dir}, {"tree", dir + "/ocean"}} {
-		if code, out := zarrfs(t, args...); code != exitStore || !strings.Contains(out, "is in the mount of") {
+	for _, args := range [][]string{
+		{"mount", dir, t.TempDir()}, {"info", dir}, {"tree", dir + "/ocean"},
+	} {
+		if code, out := zarrfs(t, args...); code != exitStore ||
+			!strings.Contains(out, "is in the mount of") {
 			t.Errorf("zarrfs %s: exit code %d: %s", args, code, out)
 		}
 	}
@@ -534,7 +569,8 @@ func TestUmountByLink(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := zarrfs(t, "umount", link+"/ocean"); code != exitMount || !strings.Contains(out, "lies in the one at "+dir) {
+	if code, out := zarrfs(t, "umount", link+"/ocean"); code != exitMount ||
+		!strings.Contains(out, "lies in the one at "+dir) {
 		t.Errorf("umount of a folder of the mount: exit code %d: %s", code, out)
 	}
 	if code, out := zarrfs(t, "umount", link); code != 0 {
@@ -568,7 +604,8 @@ func TestStaleMount(t *testing.T) {
 		t.Fatal(err)
 	}
 	soon(t, "the mount is stale", func() bool { return string(stateHere(dir)) == goneWord })
-	if code, out := zarrfs(t, "mount", store, dir); code != exitMount || !strings.Contains(out, "stale") {
+	if code, out := zarrfs(t, "mount", store, dir); code != exitMount ||
+		!strings.Contains(out, "stale") {
 		t.Errorf("mount over a stale one: exit code %d: %s", code, out)
 	}
 	if code, out := zarrfs(t, "umount", dir); code != 0 {
@@ -649,7 +686,8 @@ func TestUmountOfSilentMount(t *testing.T) {
 		_, err := os.ReadFile(filepath.Join(dir, "zarr.json"))
 		read <- err
 	}()
-	if code, out := zarrfs(t, "umount", dir); code != exitMount || !strings.Contains(out, "umount --force "+dir) {
+	if code, out := zarrfs(t, "umount", dir); code != exitMount ||
+		!strings.Contains(out, "umount --force "+dir) {
 		t.Errorf("umount: exit code %d: %s", code, out)
 	}
 	if code, out := zarrfs(t, "umount", "--force", dir); code != 0 {
@@ -658,7 +696,8 @@ func TestUmountOfSilentMount(t *testing.T) {
 	if _, ok := mountAt(dir); ok {
 		t.Error("still mounted")
 	}
-	if os.Getuid() == 0 { // others cannot abort where the kernel's list of connections is not mounted
+	// others cannot abort where the kernel's list of connections is not mounted
+	if os.Getuid() == 0 {
 		if err := <-read; err == nil {
 			t.Error("a read is answered by nobody")
 		}

@@ -28,7 +28,8 @@ func stringStore(t *testing.T) (dir string, want string) {
 	write(t, dir, "b/zarr.json", fmt.Sprintf(doc, 2, "bytes", `"AP8="`, "vlen-bytes"))
 	write(t, dir, "n/zarr.json", fmt.Sprintf(doc, 2, "uint8", `7`, "bytes"))
 	write(t, dir, "lists/.zarray",
-		`{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"vlen-array","dtype":"<i4"}]}`)
+		`{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,`+
+			`"fill_value":null,"filters":[{"id":"vlen-array","dtype":"<i4"}]}`)
 	var lines strings.Builder
 	for c := range 5 {
 		chunk := binary.LittleEndian.AppendUint32(nil, 1000)
@@ -108,7 +109,8 @@ func utf32(s string, width int) (b []byte) {
 func TestMountedStringsRefused(t *testing.T) {
 	store, _ := stringStore(t)
 	write(t, store, "json/.zarray",
-		`{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"json"}]}`)
+		`{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,`+
+			`"fill_value":null,"filters":[{"id":"json"}]}`)
 	if err := os.WriteFile(filepath.Join(store, "a/c/3"), []byte("torn"), 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -179,7 +179,12 @@ func TestWriteIsSeenInOtherOrder(t *testing.T) {
 		return func(t *testing.T, store string) string { return mounted(t, store, "--io", io) }
 	}
 	for _, views := range [][2]string{{"raw", "npy"}, {"npy", "raw"}} {
-		for how, mount := range map[string]func(*testing.T, string) string{"auto": by("auto"), "cached": by("cached"), "direct": by("direct"), "through": through} {
+		for how, mount := range map[string]func(*testing.T, string) string{
+			"auto":    by("auto"),
+			"cached":  by("cached"),
+			"direct":  by("direct"),
+			"through": through,
+		} {
 			t.Run(fmt.Sprintf("%v %s", views, how), func(t *testing.T) {
 				dir, to, by := mount(t, turnedStore(t)), turned[views[0]], turned[views[1]]
 				r := openFile(t, filepath.Join(dir, "turned."+views[1]), os.O_RDONLY)
