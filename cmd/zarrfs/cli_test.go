@@ -140,9 +140,9 @@ func TestTextsEndInNewline(t *testing.T) {
 	store := makeStore(t)
 	for _, args := range []string{"cat STORE", "cat --view json STORE a", "info --json STORE a",
 		"tree STORE"} {
-		if _, out := zarrfs(t,
-			strings.Fields(strings.ReplaceAll(args, "STORE", store))...); !strings.HasSuffix(out,
-			"}\n") && args != "tree STORE" || strings.HasSuffix(out, "\n\n") {
+		_, out := zarrfs(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...)
+		if !strings.HasSuffix(out, "}\n") && args != "tree STORE" ||
+			strings.HasSuffix(out, "\n\n") {
 			t.Errorf("%s ends in %q", args, out[max(0, len(out)-5):])
 		}
 	}
@@ -279,9 +279,8 @@ func TestChooseVerb(t *testing.T) {
 }
 
 func TestMountinfo(t *testing.T) {
-	line :=
-		`42 27 0:39 / /mnt/my\040store ro,nosuid shared:1 - fuse.zarrfs /data/a\040b.zarr ro,` +
-			`user_id=1000,group_id=100`
+	line := `42 27 0:39 / /mnt/my\040store ro,nosuid shared:1 - fuse.zarrfs /data/a\040b.zarr ` +
+		`ro,user_id=1000,group_id=100`
 	m, ok := parseMountinfo(line)
 	if want := (mountEntry{"/mnt/my store", "fuse.zarrfs", "/data/a b.zarr", "0:39",
 		"ro,user_id=1000,group_id=100", "/"}); !ok || m != want {
@@ -397,8 +396,11 @@ func TestTypeText(t *testing.T) {
 }
 
 func TestCodecsText(t *testing.T) {
-	chain := `[{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
-		{"name": "zstd", "configuration": {"level": 3, "checksum": false}}], "index_codecs": [{"name": "crc32c"}], "index_location": "end"}}]`
+	chain := `[{"name": "sharding_indexed",
+		"configuration": {"chunk_shape": [2],
+		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+		{"name": "zstd", "configuration": {"level": 3, "checksum": false}}],
+		"index_codecs": [{"name": "crc32c"}], "index_location": "end"}}]`
 	if got, want := codecsText([]byte(chain)),
 		"sharding_indexed[bytes(little) → zstd(3)]"; got != want {
 		t.Errorf("%s, want %s", got, want)

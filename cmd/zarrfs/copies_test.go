@@ -23,9 +23,8 @@ func inCopy(t *testing.T, dir, script string) *exec.Cmd {
 			"can make: %v\n%s", err, out)
 	}
 	// The namespace has copies of the mounts of other tests too, whose umount would wait for it.
-	others :=
-		`awk -v own="$0" '$3 == "fuse.zarrfs" && $2 != own { print $2 }' /proc/mounts | xargs -r ` +
-			`umount -l; `
+	others := `awk -v own="$0" '$3 == "fuse.zarrfs" && $2 != own { print $2 }' /proc/mounts |
+		xargs -r umount -l; `
 	cmd := exec.Command("unshare", "-m", "sh", "-c", others+script+"; echo ready; exec sleep 600",
 		dir)
 	cmd.Dir = filepath.Dir(dir)
@@ -84,8 +83,8 @@ func foregroundBy(
 // logSays waits until the log has a text.
 func logSays(t *testing.T, log, text string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(string(bytesOf(t, log)),
-		text); time.Sleep(5 * time.Millisecond) {
+	end := time.Now().Add(time.Minute)
+	for ; !strings.Contains(string(bytesOf(t, log)), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the log does not say %q:\n%s", text, bytesOf(t, log))
 		}
@@ -115,9 +114,8 @@ func TestCopiedMountIsForced(t *testing.T) {
 	cmd, dir, _ := foreground(t, store)
 	other := inCopy(t, dir, "exec 3<>"+dir+"/rows.raw; printf 'in the copy' >&3")
 	code, out := zarrfs(t, "umount", "--force", dir)
-	if code != 0 ||
-		!strings.Contains(out, fmt.Sprintf("cut off: sleep (pid %d) at %s", other.Process.Pid,
-			dir)) {
+	holder := fmt.Sprintf("sleep (pid %d) at %s", other.Process.Pid, dir)
+	if code != 0 || !strings.Contains(out, "cut off: "+holder) {
 		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
 	noError(t, "the end of the mount's process", cmd.Wait())
@@ -161,8 +159,8 @@ func TestForceSparesOtherMounts(t *testing.T) {
 	if code, out := zarrfs(t, "umount", "--force", second); code != 0 {
 		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
-	if _, err := os.ReadFile(fmt.Sprintf("/proc/%d/root%s/a.json", other.Process.Pid,
-		first)); err != nil {
+	inside := fmt.Sprintf("/proc/%d/root%s/a.json", other.Process.Pid, first)
+	if _, err := os.ReadFile(inside); err != nil {
 		t.Errorf("the copy of another mount: %v", err)
 	}
 }

@@ -263,8 +263,10 @@ func TestStoreFollowsUmask(t *testing.T) {
 		work := t.TempDir()
 		makeScripts(t, work)
 		write(t, work, "a.npy", string(npyFile("abcdef", 1, "(3,)")))
-		script := fmt.Sprintf(`umask %o; zarrfs create s.zarr --group 2>said; mkdir mnt; zarrfs mount s.zarr mnt || exit
-			mkdir mnt/g; cp a.npy mnt/g; cp a.npy mnt; setfattr -n user.zarr.attr.units -v K mnt/a.npy; zarrfs umount mnt
+		script := fmt.Sprintf(`umask %o; zarrfs create s.zarr --group 2>said; mkdir mnt
+			zarrfs mount s.zarr mnt || exit
+			mkdir mnt/g; cp a.npy mnt/g; cp a.npy mnt
+			setfattr -n user.zarr.attr.units -v K mnt/a.npy; zarrfs umount mnt
 			zarrfs create s.zarr h/lines --shape 3 --dtype str 2>said`, umask)
 		if out := shell(t, work, script); out != "" {
 			t.Fatalf("umask %03o: %s", umask, out)

@@ -21,7 +21,8 @@ const exitHelp = `Exit codes:
   1  something failed, as the message says
   2  the command line is wrong
   3  the store, group or array is not found, is not a store, or cannot be read
-  4  the mountpoint or FUSE itself cannot be used; umount: not all that was written can be stored, or it stays mounted
+  4  the mountpoint or FUSE itself cannot be used; umount: not all that was written can be stored,
+     or it stays mounted
   5  umount: programs still use the mount, or a copy of it that a container has
 `
 

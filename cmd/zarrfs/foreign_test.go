@@ -31,15 +31,14 @@ func TestForeignFilesAreNamed(t *testing.T) {
 	if err := unix.Rmdir(group); err != syscall.ENOTEMPTY {
 		t.Errorf("rmdir: %v", err)
 	}
-	why :=
-		`in the store it holds "notes.txt", "pipe", "to a file", which are not arrays or groups ` +
-			"and not shown; remove them in " + store + "/g"
+	why := `in the store it holds "notes.txt", "pipe", "to a file", which are not arrays or ` +
+		"groups and not shown; remove them in " + store + "/g"
 	saysWhy(t, group, why)
 	if _, out := zarrfs(t, "errors", dir); !strings.Contains(out, why) {
 		t.Errorf("zarrfs errors: %s", out)
 	}
-	if text := strings.ReplaceAll(string(bytesOf(t, log)), `\"`, `"`); !strings.Contains(text,
-		why) {
+	text := strings.ReplaceAll(string(bytesOf(t, log)), `\"`, `"`)
+	if !strings.Contains(text, why) {
 		t.Errorf("the log: %s", text)
 	}
 	for _, name := range []string{"notes.txt", "pipe", "to a file"} {

@@ -64,9 +64,9 @@ func TestTallyStops(t *testing.T) {
 	} {
 		sum := &tally{looks: looks}
 		noError(t, "count", sum.below(t.Context(), h, ""))
-		if got := sum.print(); !strings.HasPrefix(got, want) ||
-			strings.Contains(want, "at least") != strings.HasSuffix(got,
-				"(too much to count all)") {
+		got := sum.print()
+		stopped := strings.HasSuffix(got, "(too much to count all)")
+		if !strings.HasPrefix(got, want) || stopped != strings.Contains(want, "at least") {
 			t.Errorf("after %d looks: found %q, expected %q", looks, got, want)
 		}
 	}

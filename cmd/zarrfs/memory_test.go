@@ -34,9 +34,10 @@ func TestGroupLimit(t *testing.T) {
 			"sys/fs/cgroup/slurm/memory.max":              "536870912\n"}, 256 << 20},
 		{"SLURM with version 1", v1, "4:memory:/slurm/uid_0/job_1\n1:cpu:/other\n0::/\n",
 			map[string]string{
-				"sys/fs/cgroup/memory/memory.limit_in_bytes":                   "9223372036854771712\n",
-				"sys/fs/cgroup/memory/slurm/uid_0/job_1/memory.limit_in_bytes": "268435456\n"},
-			256 << 20},
+				"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+
+				"sys/fs/cgroup/memory/slurm/uid_0/job_1/memory.limit_in_bytes": "268435456\n",
+			}, 256 << 20},
 		{"several controllers", "35 31 0:32 / /cg rw - cgroup cgroup rw,cpuset,memory\n",
 			"4:cpuset,memory:/a\n", map[string]string{"cg/a/memory.limit_in_bytes": "1048576"},
 			1 << 20},

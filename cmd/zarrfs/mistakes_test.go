@@ -104,8 +104,10 @@ var mistakes = []struct {
 	{30, "zarrfs mount s.zarr m1; p=$(server m1); kill -STOP $p; sleep 1; zarrfs umount m1; kill " +
 		"-CONT $p; zarrfs umount m1", "does not answer, because it is stopped",
 		"let it go on with `kill -CONT"},
-	{31, `machine 'mkdir full; mount -t tmpfs -o size=1m none full; zarrfs create full/s.zarr x --shape 3000000 --dtype u1 --codecs none
-		zarrfs mount full/s.zarr m1; head -c 3000000 /dev/urandom > m1/x.raw; zarrfs umount m1; zarrfs umount --force m1'`,
+	{31, `machine 'mkdir full; mount -t tmpfs -o size=1m none full
+		zarrfs create full/s.zarr x --shape 3000000 --dtype u1 --codecs none
+		zarrfs mount full/s.zarr m1; head -c 3000000 /dev/urandom > m1/x.raw; zarrfs umount m1
+		zarrfs umount --force m1'`,
 		`cannot store "x": chunk x/c/`, "Try again once the cause is removed"},
 	{32, "machine 'mkdir ro; mount --bind s.zarr ro; mount -o remount,bind,ro ro; zarrfs mount " +
 		"ro m1; cp a.npy m1; zarrfs umount m1'",
@@ -180,7 +182,8 @@ func TestMistakes(t *testing.T) {
 }
 
 // pickledArray is an array of objects of Python.
-const pickledArray = `{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|O", "compressor": null, "fill_value": null, "order": "C",
+const pickledArray = `{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|O",
+	"compressor": null, "fill_value": null, "order": "C",
 	"filters": [{"id": "pickle"}]}`
 
 // allowOthers lets other users look into a folder of a test, and gives them the one at theirs in
@@ -210,7 +213,8 @@ func makeScripts(t *testing.T, work string) {
 		"server": `zarrfs status --json "$1" | sed -n 's/.*"pid": \([0-9]*\).*/\1/p'`,
 		"hide": `for name; do path=$(command -v $name) && mount --bind /dev/null "$path"; ` +
 			`done; true`,
-		"machine": `exec unshare -m sh -c 'mount -t tmpfs -o mode=755 none /dev && mknod -m 666 /dev/null c 1 3 && mknod -m 666 /dev/urandom c 1 9 &&
+		"machine": `exec unshare -m sh -c 'mount -t tmpfs -o mode=755 none /dev &&
+			mknod -m 666 /dev/null c 1 3 && mknod -m 666 /dev/urandom c 1 9 &&
 			mknod -m 666 /dev/fuse c 10 229; '"$*"`,
 	} {
 		noError(t, name, os.WriteFile(filepath.Join(work, "bin", name),

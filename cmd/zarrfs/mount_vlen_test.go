@@ -21,8 +21,10 @@ import (
 func stringStore(t *testing.T) (dir string, want string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "s.zarr")
-	doc := `{"zarr_format":3,"node_type":"array","shape":[%d],"data_type":"%s","fill_value":%s,"codecs":["%s"],
-		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1000]}},"chunk_key_encoding":{"name":"default"}}`
+	doc := `{"zarr_format":3,"node_type":"array","shape":[%d],"data_type":"%s","fill_value":%s,
+		"codecs":["%s"],
+		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1000]}},
+		"chunk_key_encoding":{"name":"default"}}`
 	write(t, dir, "zarr.json", `{"zarr_format":3,"node_type":"group"}`)
 	write(t, dir, "a/zarr.json", fmt.Sprintf(doc, 5000, "string", `"-"`, "vlen-utf8"))
 	write(t, dir, "b/zarr.json", fmt.Sprintf(doc, 2, "bytes", `"AP8="`, "vlen-bytes"))

@@ -78,11 +78,10 @@ func checkOthers(others *transient.Kept, log string) error {
 		return nil
 	}
 	for _, name := range others.Files {
-		if _, err := os.Lstat(filepath.Join(others.Folder, name)); errors.Is(err,
-			iofs.ErrNotExist) {
-			return mountErr(fmt.Errorf("unmounted, but %q is not in %s: look in %s, and for the "+
-				"reason in the log (%s)",
-				name, others.Folder, others.Otherwise, log))
+		_, err := os.Lstat(filepath.Join(others.Folder, name))
+		if errors.Is(err, iofs.ErrNotExist) {
+			return mountErr(fmt.Errorf("unmounted, but %q is not in %s: look in %s, "+
+				"and for the reason in the log (%s)", name, others.Folder, others.Otherwise, log))
 		}
 	}
 	return nil

@@ -206,8 +206,8 @@ func TestPassthroughHeld(t *testing.T) {
 	checkEven(t, old, 1)
 	checkEven(t, new1, 2)
 	checkEven(t, new2, 2)
-	if _, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", old.Fd())); !errors.Is(err,
-		syscall.ESTALE) {
+	_, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", old.Fd()))
+	if !errors.Is(err, syscall.ESTALE) {
 		t.Errorf("reopened: %v, want ESTALE", err)
 	}
 	var a, b unix.Stat_t

@@ -62,7 +62,7 @@ func (v *verb) execute(ctx context.Context, args []string) error {
 		return usageError{v.explainFlag(flags, err)}
 	}
 	if n := flags.NArg(); n < v.least || n > v.most {
-		return usageError{fmt.Errorf("usage: zarrfs %s (found %s; `zarrfs help %s` tells more)",
+		return usageError{fmt.Errorf("usage: zarrfs %s (found %s; `zarrfs help %s` says more)",
 			strings.TrimSpace(v.name+" "+v.args), plural(n, "argument"), v.name)}
 	}
 	return do(ctx, flags.Args())
@@ -81,7 +81,8 @@ func (v *verb) print(w io.Writer, flags *pflag.FlagSet) {
 
 // printBrief says how to begin.
 func printBrief(w io.Writer) {
-	fmt.Fprint(w, `zarrfs mounts a Zarr store, so that every program can read and write its arrays as files.
+	fmt.Fprint(w,
+		`zarrfs mounts a Zarr store, so that every program can read and write its arrays as files.
 
   zarrfs mount climate.zarr mnt    mount a store at an empty folder
   zarrfs umount mnt                store what was written, and unmount

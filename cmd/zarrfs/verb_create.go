@@ -37,8 +37,10 @@ that leaves open too is as zarr-python 3 would make it.
 
 Examples:
   zarrfs create climate.zarr --group --attributes '{"title": "Climate"}'
-  zarrfs create climate.zarr ocean/temperature --shape 365,180,360 --dtype float32 --dimension-names time,lat,lon
-  zarrfs create climate.zarr ocean/salt --shape 1000,1000 --dtype '<i2' --chunks 100,100 --shards 500,500 --codecs blosc:lz4:5:shuffle
+  zarrfs create climate.zarr ocean/temperature --shape 365,180,360 --dtype float32 \
+      --dimension-names time,lat,lon
+  zarrfs create climate.zarr ocean/salt --shape 1000,1000 --dtype '<i2' --chunks 100,100 \
+      --shards 500,500 --codecs blosc:lz4:5:shuffle
 `,
 	setup: setupCreate,
 }

@@ -19,8 +19,8 @@ var errorsVerb = &verb{
 	name: "errors", args: "DIR", least: 1, most: 1,
 	short: "Say why programs were given errors in a mount",
 	long: `
-DIR is the folder of a mount. A program says only "Invalid argument": here is the reason. The last 64
-errors are shown, the newest last, and what could not be stored yet. The same is in
+DIR is the folder of a mount. A program says only "Invalid argument": here is the reason. The last
+64 errors are shown, the newest last, and what could not be stored yet. The same is in
 DIR/.zarrfs/status.json; all errors are in the log. For a single file or folder,
 getfattr -n user.zarrfs.error FILE shows the last refusal.
 

@@ -38,7 +38,7 @@ Examples:
 		flags.IntVar(&o.to, "to", 3, "`FORMAT` to migrate to: 2 or 3")
 		flags.BoolVar(&o.undo, "undo", false, "take the last migration of NODE back")
 		flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what would be done, and do nothing")
-		flags.BoolVar(&o.asJSON, "json", false, "tell it as JSON")
+		flags.BoolVar(&o.asJSON, "json", false, "print it as JSON")
 		return func(ctx context.Context, args []string) error {
 			if o.undo && flags.Changed("to") {
 				return usageError{errors.New("--undo goes back to the format that there was; " +

@@ -37,8 +37,8 @@ Examples:
   zarrfs mount --views npy --cache-size 8GiB climate.zarr /mnt/climate
   zarrfs mount --foreground --log-level debug climate.zarr /mnt/climate
   mount -t fuse.zarrfs /data/climate.zarr /mnt/climate -o allow_other
-  /etc/fstab:  /data/climate.zarr  /mnt/climate  fuse.zarrfs  ro,noauto,user,views=npy:json  0  0
-  /etc/fstab:  s3://bucket/climate.zarr  /mnt/climate  fuse.zarrfs  ro,_netdev,nofail,anonymous  0  0
+  /etc/fstab: /data/climate.zarr /mnt/climate fuse.zarrfs ro,noauto,user,views=npy:json 0 0
+  /etc/fstab: s3://bucket/climate.zarr /mnt/climate fuse.zarrfs ro,_netdev,nofail,anonymous 0 0
 
 A file that is read as a whole again and again is unpacked into the scratch folder. The kernel then
 reads it there as fast as any file of that disk (--materialize; needs root and Linux 6.9). All

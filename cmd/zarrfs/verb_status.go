@@ -20,11 +20,11 @@ var statusVerb = &verb{
 	name: "status", args: "[DIR...]", most: many,
 	short: "List mounts, and what is not stored yet",
 	long: `
-Without DIR all mounts of zarrfs are listed. UNSTORED is what programs have written and zarrfs has not
-stored yet; "!" marks that storing it has failed. CACHE is the memory that decoded data take, and how
-much they may take. ERRORS counts the errors that programs got, with the newest in brackets;
-` + "`zarrfs errors DIR`" + ` shows the reasons. What a mount does not say is "unknown", and null in JSON: only
-the user who mounted can read it.
+Without DIR all mounts of zarrfs are listed. UNSTORED is what programs have written and zarrfs has
+not stored yet; "!" marks that storing it has failed. CACHE is the memory that decoded data take,
+and how much they may take. ERRORS counts the errors that programs got, with the newest in brackets;
+` + "`zarrfs errors DIR`" + ` shows the reasons. What a mount does not say is "unknown", and null in
+JSON: only the user who mounted can read it.
 
 Examples:
   zarrfs status

@@ -560,8 +560,8 @@ func TestRefusalsSayWhy(t *testing.T) {
 		}))
 		saysWhy(t, at("rows.raw"), "")
 	}
-	if err := unix.Setxattr(dir, "user.zarrfs.create.format", []byte("2"), 0); !errors.Is(err,
-		syscall.EINVAL) {
+	err := unix.Setxattr(dir, "user.zarrfs.create.format", []byte("2"), 0)
+	if !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("another format for the arrays of a group: %v", err)
 	}
 	saysWhy(t, dir, "the group has format 3")
@@ -955,8 +955,10 @@ func TestRescuedLines(t *testing.T) {
 	disk, scratch := smallDisk(t), t.TempDir()
 	store := filepath.Join(disk, "test.zarr")
 	write(t, store, "zarr.json", testGroup)
-	write(t, store, "s/zarr.json", `{"zarr_format": 3, "node_type": "array", "shape": [0], "data_type": "string", "fill_value": "", "codecs": [{"name": "vlen-utf8"}],
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1000]}}, "chunk_key_encoding": {"name": "default"}}`)
+	write(t, store, "s/zarr.json", `{"zarr_format": 3, "node_type": "array", "shape": [0],
+		"data_type": "string", "fill_value": "", "codecs": [{"name": "vlen-utf8"}],
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1000]}},
+		"chunk_key_encoding": {"name": "default"}}`)
 	want := bytes.Repeat([]byte("\"0123456789abcdef\"\n"), 1<<17)
 	refuse := func(dir string) {
 		t.Helper()
@@ -1019,8 +1021,9 @@ func hanging(t *testing.T) (cmd *exec.Cmd, dir, scratch string, said func(text s
 	t.Cleanup(func() { writer.Process.Kill(); cmd.Process.Kill(); writer.Wait() })
 	_, err = in.Write([]byte("not stored"))
 	noError(t, "write", err)
-	for end := time.Now().Add(time.Minute); !bytes.Contains(bytesOf(t,
-		filepath.Join(dir, "rows.raw")), []byte("not stored")); time.Sleep(5 * time.Millisecond) {
+	shown := func() []byte { return bytesOf(t, filepath.Join(dir, "rows.raw")) }
+	end := time.Now().Add(time.Minute)
+	for ; !bytes.Contains(shown(), []byte("not stored")); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("dd has not written")
 		}
@@ -1083,9 +1086,9 @@ func TestUmountOfDaemonThatFallsSilent(t *testing.T) {
 	umount.Env = append(umount.Env, patience+"=1s")
 	umount.Stderr = out
 	noError(t, "umount", umount.Start())
-	for end := time.Now().Add(time.Minute); !bytes.Contains(bytesOf(t, said),
-		[]byte("storing what was written, of which 10 bytes are left")); time.Sleep(
-		5 * time.Millisecond) {
+	storing := []byte("storing what was written, of which 10 bytes are left")
+	end := time.Now().Add(time.Minute)
+	for ; !bytes.Contains(bytesOf(t, said), storing); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			umount.Process.Kill()
 			t.Fatalf("umount does not say that it stores: %s", bytesOf(t, said))

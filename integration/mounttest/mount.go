@@ -33,6 +33,9 @@ func (p *Program) Unmount(t *testing.T, dir string) {
 		return
 	}
 	t.Error(err)
+	if !Mounted(dir) {
+		return
+	}
 	if out, err := Output("fusermount3", "-u", "-z", dir); err != nil {
 		t.Logf("fusermount3 -u -z: %v\n%s", err, out)
 	}
