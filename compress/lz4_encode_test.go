@@ -34,7 +34,10 @@ func TestLZ4IsC(t *testing.T) {
 			t.Fatalf("content %d of %d bytes: %d encoded bytes, expected the same %d", i, len(src),
 				m, n)
 		}
-		for name, encode := range map[string]func(dst, src []byte, acceleration int) int{"block": EncodeLZ4Block, "stream": EncodeLZ4Stream} {
+		for name, encode := range map[string]func(dst, src []byte, acceleration int) int{
+			"block":  EncodeLZ4Block,
+			"stream": EncodeLZ4Stream,
+		} {
 			n := encode(got, src, other.Acceleration)
 			want, back := bytes.Clone(got[:n]), make([]byte, len(src))
 			if k, err := lz4.UncompressBlock(want, back); err != nil ||

@@ -22,9 +22,10 @@ type Options struct {
 	Views  []string     // the views that are listed; nil: all
 	IO     pagecache.IO // page-cache policy; "" is pagecache.IOAuto
 	Rights rights.Options
-	Name   string       // the store's base name: what a root that is an array is called
-	Source string       // the store as df and /proc/mounts show it
-	Folder string       // a local folder of the store, whose free space statfs shows; "": it has none
+	Name   string // the store's base name: what a root that is an array is called
+	Source string // the store as df and /proc/mounts show it
+	// a local folder of the store, whose free space statfs shows; "": it has none
+	Folder string
 	Store  *store.Store // for the bytes that arrays take and for changes of folders; nil: unknown
 
 	Version string       // the program's version, for status.json
@@ -45,6 +46,7 @@ type Scratch struct {
 	// 64 MiB.
 	Materialize, Size int64
 
-	RefuseOthers bool   // make no files that are not views, except temporary ones
-	KeepDir      string // files that are not views are kept in a folder in it at the end; "": in Dir
+	RefuseOthers bool // make no files that are not views, except temporary ones
+	// files that are not views are kept in a folder in it at the end; "": in Dir
+	KeepDir string
 }

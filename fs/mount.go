@@ -95,7 +95,8 @@ func (f *filesystem) serverOptions() fuse.MountOptions {
 		DisableSplice: true,
 		// Without the last of them the kernel asks before each WRITE whether the file has
 		// capabilities to lose.
-		ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_HANDLE_KILLPRIV_V2,
+		ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_READDIRPLUS_AUTO |
+			fuse.CAP_HANDLE_KILLPRIV_V2,
 		PanicHandler: func(r any) fuse.Status {
 			f.Errors.Panicked("request", r)
 			return fuse.EIO

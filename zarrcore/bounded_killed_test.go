@@ -37,11 +37,13 @@ const (
 	inGzipToo = `, {"name": "gzip", "configuration": {"level": 1}}`
 	gzipped   = plainBytes + inGzipToo
 	bigEndian = `{"name": "bytes", "configuration": {"endian": "big"}}`
-	withSums  = `, {"name": "zstd", "configuration": {"level": 1, "checksum": true}}, {"name": "crc32c"}`
-	inBlosc   = `{"name": "bytes"}, {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5,
+	withSums  = `, {"name": "zstd", "configuration": {"level": 1, "checksum": true}}, ` +
+		`{"name": "crc32c"}`
+	inBlosc = `{"name": "bytes"}, {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5,
 		"shuffle": "shuffle", "typesize": 1, "blocksize": 0}}`
 	inDelta     = `{"name": "numcodecs.delta", "configuration": {"dtype": "|u1"}}, `
-	inSevenBits = `{"name": "packbits", "configuration": {"last_bit": 6, "padding_encoding": "first_byte"}}`
+	inSevenBits = `{"name": "packbits", "configuration": {"last_bit": 6, "padding_encoding": ` +
+		`"first_byte"}}`
 )
 
 // inShard and inOpenShard are shards whose chunks are one element, and whose index has a
@@ -72,8 +74,10 @@ var endedCodecs = map[string]struct {
 	"chunks of two rows":              {2, shards(2, plainBytes, checked, ""), nil},
 	"chunks of two rows, no checksum": {2, shards(2, gzipped, unchecked, ""), nil},
 	"turned":                          {1, inTurn + inOpenShard, holdsChunks},
-	"shards of shards":                {2, shards(2, shards(1, gzipped, checked, ""), checked, ""), nil},
-	"shards of shards, no checksum":   {2, shards(2, shards(1, gzipped, unchecked, ""), unchecked, ""), nil},
+	"shards of shards": {2,
+		shards(2, shards(1, gzipped, checked, ""), checked, ""), nil},
+	"shards of shards, no checksum": {2,
+		shards(2, shards(1, gzipped, unchecked, ""), unchecked, ""), nil},
 
 	// A shard is one block here, which is decoded as a whole.
 	"compressed as a whole":              {1, inShard + inGzipToo, inGzip(holdsCheckedChunks)},
@@ -82,9 +86,9 @@ var endedCodecs = map[string]struct {
 }
 
 // TestBoundedKilled kills the process at each step of storing another length of an array whose
-// objects end where it does. All of the array can be read then: the rows that it keeps, and of those
-// that come or go what they were, what they are to be, or the fill value. It can be resized again,
-// and then all objects are as other programs expect them.
+// objects end where it does. All of the array can be read then: the rows that it keeps, and of
+// those that come or go what they were, what they are to be, or the fill value. It can be resized
+// again, and then all objects are as other programs expect them.
 func TestBoundedKilled(t *testing.T) {
 	for name, c := range endedCodecs {
 		for _, columns := range []int{1, 3} {
@@ -93,7 +97,8 @@ func TestBoundedKilled(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s, %d columns, %d rows", name, columns, rows), func(t *testing.T) {
-					r := resize{doc: endedNumbers(columns, c.codecs), rows: rows, columns: columns, holds: c.holds}
+					r := resize{doc: endedNumbers(columns, c.codecs), rows: rows, columns: columns,
+						holds: c.holds}
 					r.killedEverywhere(t)
 					if r.empty = true; rows > 11 {
 						r.killedEverywhere(t)
@@ -105,8 +110,8 @@ func TestBoundedKilled(t *testing.T) {
 }
 
 // TestRowsOfKilledAppendDoNotCount kills the process at each step of an append to 16 rows. If the
-// document still says 10, the next append begins there: the rows between them and what it writes are
-// the fill value, at once and in the store.
+// document still says 10, the next append begins there: the rows between them and what it writes
+// are the fill value, at once and in the store.
 func TestRowsOfKilledAppendDoNotCount(t *testing.T) {
 	for name, c := range endedCodecs {
 		for _, at := range sample(1, 13, 11, 17) {
@@ -140,7 +145,8 @@ func (r *resize) writtenAfterKill(t *testing.T, calls, at, rows int) bool {
 		}
 		must(t, b.Flush(t.Context(), false))
 	}
-	if found, err := readAll(t, openArray(t, reopened(t, mem), "a")); err != nil || !bytes.Equal(found, want) {
+	if found, err := readAll(t, openArray(t, reopened(t, mem), "a")); err != nil ||
+		!bytes.Equal(found, want) {
 		t.Fatalf("%s, opened again: expected %v, found %v, %v", about, want, found, err)
 	}
 	r.checkLengths(t, mem, end)

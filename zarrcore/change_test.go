@@ -192,7 +192,10 @@ func TestStoreDirectoryReplaced(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "s.zarr")
 	write := func(name string) {
 		os.RemoveAll(dir)
-		for key, doc := range map[string]string{"zarr.json": `{"zarr_format": 3, "node_type": "group"}`, name + "/.zgroup": `{"zarr_format": 2}`} {
+		for key, doc := range map[string]string{
+			"zarr.json":       `{"zarr_format": 3, "node_type": "group"}`,
+			name + "/.zgroup": `{"zarr_format": 2}`,
+		} {
 			os.MkdirAll(filepath.Dir(filepath.Join(dir, key)), 0o777)
 			if err := os.WriteFile(filepath.Join(dir, key), []byte(doc), 0o666); err != nil {
 				t.Fatal(err)
@@ -222,7 +225,8 @@ func TestStoreDirectoryReplaced(t *testing.T) {
 func TestForgottenArrays(t *testing.T) {
 	d := group(t)
 	doc :=
-		`{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|u1", "fill_value": 7, "order": "C", "compressor": null, "filters": null}`
+		`{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|u1", "fill_value": 7, ` +
+			`"order": "C", "compressor": null, "filters": null}`
 	const count = 3000
 	for i := range count {
 		put(t, d, fmt.Sprintf("a%d/.zarray", i), []byte(doc))

@@ -99,7 +99,8 @@ func TestNoList(t *testing.T) {
 	put(t, d, ".zgroup", []byte(`{"zarr_format": 2}`))
 	put(t, d, "a/.zarray",
 		[]byte(
-			`{"zarr_format": 2, "shape": [2, 1], "chunks": [2, 1], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null}`))
+			`{"zarr_format": 2, "shape": [2, 1], "chunks": [2, 1], "dtype": "|u1", "fill_value": `+
+				`0, "order": "C", "compressor": null}`))
 	put(t, d, "a/0/0", []byte("xy")) // nested, which only the object itself tells
 	h := open(t, d, nil)
 	if _, err := children(h, ""); !errors.Is(err, store.ErrCannotList) ||

@@ -20,10 +20,12 @@ const (
 	"long_name": "temp\u00e9rature \ud83c\udf21", "grid_mapping": "crs", "coordinates": "lat lon", "big": 12345678901234567890123}`
 
 	// 4.4.2 GDAL
-	gdalAttributes = `{"_CRS":{"url":"http://www.opengis.net/def/crs/EPSG/0/4326","projjson":{"type":"GeographicCRS","id":{"authority":"EPSG","code":4326}}}}`
+	gdalAttributes = `{"_CRS":{"url":"http://www.opengis.net/def/crs/EPSG/0/4326",` +
+		`"projjson":{"type":"GeographicCRS","id":{"authority":"EPSG","code":4326}}}}`
 
 	// 4.5 multiscales
-	scaleAttributes = `{"multiscales": [{"version": "0.1", "datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1.0, 0.50]}]}]}]}`
+	scaleAttributes = `{"multiscales": [{"version": "0.1", "datasets": [{"path": "0", ` +
+		`"coordinateTransformations": [{"type": "scale", "scale": [1.0, 0.50]}]}]}]}`
 
 	// 4.3 NCZarr keeps members of its own in the documents, and documents of its own beside them
 	nczarrArray = `{"zarr_format": 2, "shape": [2, 2], "chunks": [1, 2], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null, "filters": null,
@@ -33,18 +35,25 @@ const (
 func conventional(t *testing.T) (*memstore.Driver, *store.Store) {
 	d := memstore.New()
 	for key, doc := range map[string]string{
-		".zgroup": `{"zarr_format": 2}`, ".zattrs": scaleAttributes, ".nczgroup": `{"dims": {"time": 2}}`,
-		"temp/.zarray": nczarrArray, "temp/.zattrs": cfAttributes, "temp/.nczarray": `{"dimrefs": ["time"]}`, "temp/.nczattr": `{"types": {}}`,
-		"temp/0.0":    "ab",
-		"crs/.zarray": strings.ReplaceAll(strings.ReplaceAll(nczarrArray, "[2, 2]", "[]"), "[1, 2]", "[]"), "crs/.zattrs": gdalAttributes,
+		".zgroup": `{"zarr_format": 2}`, ".zattrs": scaleAttributes,
+		".nczgroup":    `{"dims": {"time": 2}}`,
+		"temp/.zarray": nczarrArray, "temp/.zattrs": cfAttributes,
+		"temp/.nczarray": `{"dimrefs": ["time"]}`, "temp/.nczattr": `{"types": {}}`,
+		"temp/0.0": "ab",
+		"crs/.zarray": strings.ReplaceAll(
+			strings.ReplaceAll(nczarrArray, "[2, 2]", "[]"), "[1, 2]", "[]"),
+		"crs/.zattrs": gdalAttributes,
 	} {
 		put(t, d, key, []byte(doc))
 	}
 	return d, store.New(d, "test")
 }
 
-// checkConventions holds that attributes have the values that were written, in the spelling that was.
-func checkConventions(t *testing.T, when string, attributes pyjson.Value, doc string, spelled bool) {
+// checkConventions holds that attributes have the values that were written, in the spelling that
+// was.
+func checkConventions(
+	t *testing.T, when string, attributes pyjson.Value, doc string, spelled bool,
+) {
 	t.Helper()
 	want, err := pyjson.Parse([]byte(doc))
 	if err != nil {
@@ -58,8 +67,9 @@ func checkConventions(t *testing.T, when string, attributes pyjson.Value, doc st
 	}
 }
 
-// TestConventions holds that the conventions for geospatial data are kept intact: as read, when an attribute or the shape is
-// changed, and by a migration. Documents that are not Zarr's are left alone.
+// TestConventions holds that the conventions for geospatial data are kept intact: as read, when an
+// attribute or the shape is changed, and by a migration. Documents that are not Zarr's are left
+// alone.
 func TestConventions(t *testing.T) {
 	d, st := conventional(t)
 	h := open(t, d, nil)
@@ -76,7 +86,11 @@ func TestConventions(t *testing.T) {
 				t.Errorf("%s: axes %q", when, n.Meta.DimensionNames)
 			}
 		}
-		for key, want := range map[string]string{".nczgroup": `{"dims": {"time": 2}}`, "temp/.nczarray": `{"dimrefs": ["time"]}`, "temp/.nczattr": `{"types": {}}`} {
+		for key, want := range map[string]string{
+			".nczgroup":      `{"dims": {"time": 2}}`,
+			"temp/.nczarray": `{"dimrefs": ["time"]}`,
+			"temp/.nczattr":  `{"types": {}}`,
+		} {
 			if got := stored(t, st, key); got != want {
 				t.Errorf("%s: %s is %s", when, key, got)
 			}
@@ -92,7 +106,8 @@ func TestConventions(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("with another shape", true)
-	if got, want := stored(t, st, "temp/.zarray"), strings.Replace(nczarrArray, "[2, 2]", "[3, 2]", 1); got != want {
+	got, want := stored(t, st, "temp/.zarray"), strings.Replace(nczarrArray, "[2, 2]", "[3, 2]", 1)
+	if got != want {
 		t.Errorf("with another shape: .zarray is %s\nwant %s", got, want)
 	}
 	if got := stored(t, st, "temp/.zattrs"); got != cfAttributes {
@@ -115,7 +130,8 @@ func TestConventions(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("migrated", false)
-	if got := fmt.Sprintf("%q", readAt(t, openArray(t, h, "temp"), 0, 6)); got != `"ab\x00\x00\x00\x00"` {
+	if got := fmt.Sprintf("%q", readAt(t, openArray(t, h, "temp"), 0, 6)); got !=
+		`"ab\x00\x00\x00\x00"` {
 		t.Errorf("migrated: %s", got)
 	}
 }

@@ -92,7 +92,8 @@ func TestErrorsSayExpectedAndFound(t *testing.T) {
 	f.write(t, d, rand.New(rand.NewPCG(1, 2)))
 	put(t, d, "a/c/0", []byte("short"))
 	_, err := openArray(t, open(t, d, nil), "a").ReadAt(context.Background(), make([]byte, 1), 0)
-	if want := `cannot read "a": chunk a/c/0: corrupt data: expected 1000 encoded bytes, found 5`; err == nil || err.Error() != want {
+	want := `cannot read "a": chunk a/c/0: corrupt data: expected 1000 encoded bytes, found 5`
+	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }

@@ -33,41 +33,56 @@ func TestCreateByForeignDocument(t *testing.T) {
 		want      string   // the new array, or the error
 	}{
 		{"v2", foreignV2, nil,
-			`'>i2' [10 4] chunks [3 4] fill 0007 names [y x] bytes numcodecs.zlib{"level":3} {"_ARRAY_DIMENSIONS":["y","x"]}`},
+			`'>i2' [10 4] chunks [3 4] fill 0007 names [y x] bytes numcodecs.zlib{"level":3} ` +
+				`{"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v2, order F", foreignV2, []string{`"C"`, `"F"`},
-			`'>i2' [10 4] chunks [3 4] fill 0007 names [y x] transpose bytes numcodecs.zlib{"level":3} {"_ARRAY_DIMENSIONS":["y","x"]}`},
+			`'>i2' [10 4] chunks [3 4] fill 0007 names [y x] transpose bytes ` +
+				`numcodecs.zlib{"level":3} {"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v2, no fill value", foreignV2, []string{`7`, `null`, `["y", "x"]`, `[]`},
-			`'>i2' [10 4] chunks [3 4] fill 0000 names [] bytes numcodecs.zlib{"level":3} {"_ARRAY_DIMENSIONS":[]}`},
+			`'>i2' [10 4] chunks [3 4] fill 0000 names [] bytes numcodecs.zlib{"level":3} ` +
+				`{"_ARRAY_DIMENSIONS":[]}`},
 		{"v2, a codec of its own", foreignV2, []string{`"zlib"`, `"ours"`},
-			`'>i2' [10 4] chunks [3 4] fill 0007 names [y x] bytes zstd{"level":0,"checksum":false} {"_ARRAY_DIMENSIONS":["y","x"]}`},
+			`'>i2' [10 4] chunks [3 4] fill 0007 names [y x] bytes zstd{"level":0,` +
+				`"checksum":false} {"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v2, nothing in it", foreignV2, []string{`[10, 4]`, `[0, 4]`, `[3, 4]`, `[0, 4]`},
-			`'>i2' [0 4] chunks [1 4] fill 0007 names [y x] bytes numcodecs.zlib{"level":3} {"_ARRAY_DIMENSIONS":["y","x"]}`},
+			`'>i2' [0 4] chunks [1 4] fill 0007 names [y x] bytes numcodecs.zlib{"level":3} ` +
+				`{"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v2, strings", foreignV2, []string{`">i2"`, `"|O"`, `7`, `"?"`, `null,`,
 			`[{"id": "vlen-utf8"}],`},
-			`string [10 4] chunks [3 4] fill 3f names [y x] vlen-utf8 numcodecs.zlib{"level":3} {"_ARRAY_DIMENSIONS":["y","x"]}`},
+			`string [10 4] chunks [3 4] fill 3f names [y x] vlen-utf8 numcodecs.zlib{"level":3} ` +
+				`{"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v2, objects of other kinds", foreignV2, []string{`">i2"`, `"|O"`, `7`, `null`, `null,`,
 			`[{"id": "json2"}],`},
-			`codecs: expected a codec that zarr-python 3 knows in format 3, found "numcodecs.json2"`},
+			`codecs: expected a codec that zarr-python 3 knows in format 3, ` +
+				`found "numcodecs.json2"`},
 		{"v3", foreignV3, nil,
-			`'<f4' [10 4] chunks [3 4] fill 0000c07f names [y x] bytes numcodecs.gzip{"level":3} {"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
+			`'<f4' [10 4] chunks [3 4] fill 0000c07f names [y x] bytes numcodecs.gzip{"level":3} ` +
+				`{"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v3, an axis without a name", foreignV3, []string{`"y"`, `null`},
-			`'<f4' [10 4] chunks [3 4] fill 0000c07f names [] bytes numcodecs.gzip{"level":3} {"a":1}`},
+			`'<f4' [10 4] chunks [3 4] fill 0000c07f names [] bytes ` +
+				`numcodecs.gzip{"level":3} {"a":1}`},
 		{"v3, sharded", foreignV3,
 			[]string{`{"name": "bytes", "configuration": {"endian": "little"}}, ` + gzip, sharded,
 				`[3, 4]`, `[10, 4]`},
-			`'>f4' [10 4] chunks [5 2] fill 7fc00000 names [y x] bytes numcodecs.gzip{"level":3} {"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
+			`'>f4' [10 4] chunks [5 2] fill 7fc00000 names [y x] bytes numcodecs.gzip{"level":3} ` +
+				`{"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v3, a codec of its own", foreignV3, []string{gzip, gzip + `, {"name": "crc32c"}`},
-			`'<f4' [10 4] chunks [3 4] fill 0000c07f names [y x] bytes numcodecs.zstd{"level":0} {"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
+			`'<f4' [10 4] chunks [3 4] fill 0000c07f names [y x] bytes numcodecs.zstd{"level":0} ` +
+				`{"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v3, order F", foreignV3,
 			[]string{`"codecs": [`,
 				`"codecs": [{"name": "transpose", "configuration": {"order": [1, 0]}}, `},
-			`'<f4' [10 4] chunks [3 4] fill 0000c07f names [y x] transpose bytes numcodecs.gzip{"level":3} {"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
+			`'<f4' [10 4] chunks [3 4] fill 0000c07f names [y x] transpose bytes ` +
+				`numcodecs.gzip{"level":3} {"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v3, chunks that differ", foreignV3,
 			[]string{`"regular", "configuration": {"chunk_shape": [3, 4]}`,
-				`"rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[3, 7], [4]]}`}, `'<f4' [10 4] chunks [10 4] fill 0000c07f names [y x] bytes numcodecs.gzip{"level":3} {"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
+				`"rectilinear", "configuration": {"kind": "inline", "chunk_shapes": ` +
+					`[[3, 7], [4]]}`}, `'<f4' [10 4] chunks [10 4] fill 0000c07f names [y x] ` +
+				`bytes numcodecs.gzip{"level":3} {"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v3, bytes of any length", foreignV3, []string{`"float32"`, `"bytes"`, `"NaN"`, `""`,
 			`{"name": "bytes", "configuration": {"endian": "little"}}`, `{"name": "vlen-bytes"}`},
-			`object [10 4] chunks [3 4] fill 2222 names [y x] numcodecs.vlen-bytes bytes numcodecs.gzip{"level":3} {"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
+			`object [10 4] chunks [3 4] fill 2222 names [y x] numcodecs.vlen-bytes bytes ` +
+				`numcodecs.gzip{"level":3} {"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v3, a fill value of bytes", foreignV3, []string{`"float32"`, `"bytes"`, `"NaN"`, `"YQ=="`,
 			`{"name": "bytes", "configuration": {"endian": "little"}}`, `{"name": "vlen-bytes"}`},
 			`fill_value: expected no bytes in format 2, found "a"`},

@@ -911,11 +911,13 @@ func TestOtherWritersDocument(t *testing.T) {
 	h, _, d := hooked(t)
 	a := described(t, h, "a",
 		numbers("[2]", "[4]",
-			`{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}`))
+			`{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, `+
+				`"checksum": false}}`))
 	write(t, a, 0, []byte{1, 2})
 	put(t, d.(store.Writer), "a/zarr.json",
 		numbers("[3]", "[4]",
-			`{"name": "bytes"}, {"configuration": {"checksum": false, "level": 0.0}, "name": "zstd"}`))
+			`{"name": "bytes"}, {"configuration": {"checksum": false, "level": 0.0}, `+
+				`"name": "zstd"}`))
 	must(t, a.Flush(t.Context(), false))
 	sameStored(t, d, "a", []byte{1, 2, 0})
 }

@@ -23,8 +23,10 @@ import (
 
 // Documents of the smallest arrays and groups.
 const (
-	arrayV1 = `{"zarr_format": 1, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0, "order": "C", "compression": null, "compression_opts": null}`
-	arrayV2 = `{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null, "filters": null}`
+	arrayV1 = `{"zarr_format": 1, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0, ` +
+		`"order": "C", "compression": null, "compression_opts": null}`
+	arrayV2 = `{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0, ` +
+		`"order": "C", "compressor": null, "filters": null}`
 	arrayV3 = `{"zarr_format": 3, "node_type": "array", "shape": [3], "data_type": "uint8", "fill_value": 0,
 		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}}, "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}`
 	groupV2 = `{"zarr_format": 2}`
@@ -50,10 +52,11 @@ var hierarchy = map[string]string{
 	"empty/zarr.json":          "",
 	"notjson2/.zarray":         `nonsense`,
 	"badtype/.zarray":          strings.Replace(arrayV2, "|u1", "|x1", 1),
-	"badcodec/zarr.json":       strings.Replace(arrayV3, `{"name": "bytes"}`, `{"name": "nobody.knows"}`, 1),
-	"badgroup/zarr.json":       `{"zarr_format": 3, "node_type": "group", "attributes": 7}`,
-	"badgroup/a/.zarray":       arrayV2,
-	"file":                     "no directory",
+	"badcodec/zarr.json": strings.Replace(arrayV3, `{"name": "bytes"}`,
+		`{"name": "nobody.knows"}`, 1),
+	"badgroup/zarr.json": `{"zarr_format": 3, "node_type": "group", "attributes": 7}`,
+	"badgroup/a/.zarray": arrayV2,
+	"file":               "no directory",
 }
 
 func hierarchyStore(t testing.TB) *memstore.Driver {
@@ -96,7 +99,8 @@ func TestNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n.Kind != tt.kind || n.Format != tt.format || n.Path != tt.path || n.Version == "" && tt.format != 0 {
+			if n.Kind != tt.kind || n.Format != tt.format || n.Path != tt.path ||
+				n.Version == "" && tt.format != 0 {
 				t.Errorf("got a %s of version %d: %+v", n.Kind, n.Format, n)
 			}
 			if n.Document == nil || n.Kind == zarrcore.ArrayNode && n.Meta == nil {
@@ -117,7 +121,11 @@ func TestNodes(t *testing.T) {
 // TestNodeMadeDuringALook makes an array right after its documents were looked for. Its directory
 // is found then, and is not a group.
 func TestNodeMadeDuringALook(t *testing.T) {
-	for name, doc := range map[string]string{"zarr.json": arrayV3, ".zarray": arrayV2, "meta": arrayV1} {
+	for name, doc := range map[string]string{
+		"zarr.json": arrayV3,
+		".zarray":   arrayV2,
+		"meta":      arrayV1,
+	} {
 		d, k := group(t), &hook{}
 		h := open(t, storetest.Faulty(d, k), nil)
 		k.once(storetest.OpStat, "n", func() error {
@@ -137,9 +145,11 @@ func TestNodeMadeDuringALook(t *testing.T) {
 func TestErrorsNameTheDocument(t *testing.T) {
 	h := open(t, hierarchyStore(t), nil)
 	for path, want := range map[string]string{
-		"notjson":  `cannot open "notjson": zarr.json: line 1, column 37 (byte 36): expected a closing '"', found the end of the document`,
-		"notjson2": `cannot open "notjson2": .zarray: line 1, column 1 (byte 0): expected a value, found 'n'`,
-		"badtype":  `cannot open "badtype": dtype: unknown type "|x1": unsupported operation`,
+		"notjson": `cannot open "notjson": zarr.json: line 1, column 37 (byte 36): ` +
+			`expected a closing '"', found the end of the document`,
+		"notjson2": `cannot open "notjson2": .zarray: line 1, column 1 (byte 0): ` +
+			`expected a value, found 'n'`,
+		"badtype": `cannot open "badtype": dtype: unknown type "|x1": unsupported operation`,
 	} {
 		if _, err := h.OpenArray(context.Background(), path); err == nil || err.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", path, err, want)
@@ -150,7 +160,9 @@ func TestErrorsNameTheDocument(t *testing.T) {
 func TestNoNodes(t *testing.T) {
 	d := hierarchyStore(t)
 	h := open(t, d, nil)
-	for _, path := range []string{"nowhere", "v2/nowhere", "file", "file/below", "v3/zarr.json", "v3/zarr.json/below"} {
+	for _, path := range []string{
+		"nowhere", "v2/nowhere", "file", "file/below", "v3/zarr.json", "v3/zarr.json/below",
+	} {
 		_, err := h.Node(context.Background(), path)
 		var e *zarrcore.Error
 		if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &e) || e.Path != path {
@@ -200,11 +212,13 @@ func TestFileInTheWay(t *testing.T) {
 
 func TestOpenNeedsMetadata(t *testing.T) {
 	d := memstore.New()
-	if _, err := zarrcore.Open(context.Background(), store.New(d, "s"), nil); !errors.Is(err, zarrcore.ErrNotStore) {
+	_, err := zarrcore.Open(context.Background(), store.New(d, "s"), nil)
+	if !errors.Is(err, zarrcore.ErrNotStore) {
 		t.Errorf("an empty store: got %v, want ErrNotStore", err)
 	}
 	put(t, d, "a/.zarray", []byte(arrayV2))
-	if _, err := zarrcore.Open(context.Background(), store.New(d, "s"), nil); !errors.Is(err, zarrcore.ErrNotStore) {
+	if _, err := zarrcore.Open(context.Background(), store.New(d, "s"), nil); !errors.Is(
+		err, zarrcore.ErrNotStore) {
 		t.Errorf("an implicit root: got %v, want ErrNotStore", err)
 	}
 	put(t, d, ".zarray", []byte(arrayV2))
@@ -229,8 +243,9 @@ func children(h *zarrcore.Hierarchy, path string) ([]string, error) {
 func TestChildren(t *testing.T) {
 	h := open(t, hierarchyStore(t), nil)
 	tests := []struct{ path, want string }{
-		{"", "badcodec array, badgroup group, badtype array, both group, empty array, implicit directory, notjson array, " +
-			"notjson2 array, v1 array, v2 array, v2group group, v3 array"},
+		{"", "badcodec array, badgroup group, badtype array, both group, empty array, " +
+			"implicit directory, notjson array, notjson2 array, v1 array, v2 array, " +
+			"v2group group, v3 array"},
 		{"v2group", "inner array"},
 		{"implicit", "deep directory"},
 		{"badgroup", "a array"},
@@ -279,13 +294,15 @@ func TestChildrenAreStreamed(t *testing.T) {
 	}
 	entries = 0
 	errStop := errors.New("enough")
-	if err := h.Children(context.Background(), "", func(zarrcore.Child) error { return errStop }); err != errStop {
+	err := h.Children(context.Background(), "", func(zarrcore.Child) error { return errStop })
+	if err != errStop {
 		t.Errorf("got %v, want the error of yield", err)
 	}
 	if entries == many {
 		t.Errorf("%d entries were listed for one child", entries)
 	}
-	h = open(t, storetest.Faulty(d, storetest.OnNth(1500, storetest.OpEntry, fs.ErrPermission)), nil)
+	h = open(t,
+		storetest.Faulty(d, storetest.OnNth(1500, storetest.OpEntry, fs.ErrPermission)), nil)
 	if got, err := children(h, ""); len(got) == 0 || !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("a listing that breaks off: %d children, %v", len(got), err)
 	}
@@ -305,7 +322,8 @@ func storedOf(t *testing.T, h *zarrcore.Hierarchy, path string) zarrcore.Stored 
 func TestNextData(t *testing.T) {
 	ctx := context.Background()
 	d := group(t)
-	f := &fixture{element: elements[3], format: 3, shape: []int64{10, 6}, chunk: []int64{2, 3}, separator: "/"}
+	f := &fixture{element: elements[3], format: 3, shape: []int64{10, 6}, chunk: []int64{2, 3},
+		separator: "/"}
 	put(t, d, "a/zarr.json", []byte(f.documents()["zarr.json"]))
 	const slab = 2 * 6 * 8 // bytes of two rows
 	h := open(t, d, nil)
@@ -348,8 +366,9 @@ func TestStatus(t *testing.T) {
 		"a chunk is a band": {shape: []int64{400_000}, chunk: []int64{100_000}},
 		"slabs":             {shape: []int64{64, 6400}, chunk: []int64{16, 1600}},
 		"cut chunks":        {shape: []int64{70, 6450}, chunk: []int64{16, 1600}},
-		"shards":            {shape: []int64{64, 6400}, chunk: []int64{32, 3200}, inner: []int64{16, 1600}},
-		"small":             {shape: []int64{4000}, chunk: []int64{1000}},
+		"shards": {shape: []int64{64, 6400}, chunk: []int64{32, 3200},
+			inner: []int64{16, 1600}},
+		"small": {shape: []int64{4000}, chunk: []int64{1000}},
 	} {
 		f.element, f.path, f.format, f.separator, f.checksum = elements[3], "a", 3, "/", true
 		d := group(t)
@@ -369,10 +388,12 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestReadAheadDecodesOnce: the requests of two windows of read-ahead come in any order, and are one sequence all the same.
+// TestReadAheadDecodesOnce: the requests of two windows of read-ahead come in any order, and are
+// one sequence all the same.
 func TestReadAheadDecodesOnce(t *testing.T) {
 	const mib, readAhead = 1 << 20, 4 << 20
-	f := fixture{path: "a", format: 3, shape: []int64{48, mib}, chunk: []int64{1, mib}, separator: "/", checksum: true}
+	f := fixture{path: "a", format: 3, shape: []int64{48, mib}, chunk: []int64{1, mib},
+		separator: "/", checksum: true}
 	d := group(t)
 	f.write(t, d, rand.New(rand.NewPCG(1, 2)))
 	h := open(t, d, &zarrcore.Options{ReadAhead: readAhead})
@@ -394,7 +415,8 @@ func TestReadAheadDecodesOnce(t *testing.T) {
 // TestRandomReadsDecodeWhatTheyTouch: a large read somewhere does not bring a
 // whole band.
 func TestRandomReadsDecodeWhatTheyTouch(t *testing.T) {
-	f := fixture{element: elements[3], path: "a", format: 3, shape: []int64{64, 6400}, chunk: []int64{64, 100}, separator: "/", checksum: true}
+	f := fixture{element: elements[3], path: "a", format: 3, shape: []int64{64, 6400},
+		chunk: []int64{64, 100}, separator: "/", checksum: true}
 	d := group(t)
 	f.write(t, d, rand.New(rand.NewPCG(1, 2)))
 	h := open(t, d, nil)

@@ -39,16 +39,20 @@ func TestInOrder(t *testing.T) {
 		codecs  string
 		fortran bool
 	}{
-		"C":                            {plainBytes, false},
-		"Fortran":                      {inFortran, true},
-		"C, stored in Fortran":         {`{"name": "transpose", "configuration": {"order": [0, 1]}}, ` + inFortran, false},
-		"shards":                       {inShardsInFortran, true},
-		"nested shards":                {fmt.Sprintf(inNestedShards, inFortran), true},
-		"nested shards, C":             {fmt.Sprintf(inNestedShards, plainBytes), false},
-		"transpose before and inside":  {`{"name": "transpose", "configuration": {"order": [1, 0]}}, ` + inShardsInFortran, true},
-		"shards, and a codec behind":   {inShardsInFortran + `, "crc32c"`, true},
-		"transpose before the shards":  {`{"name": "transpose", "configuration": {"order": [1, 0]}}, ` + fmt.Sprintf(inNestedShards, plainBytes), true},
-		"the same, and a codec behind": {`{"name": "transpose", "configuration": {"order": [1, 0]}}, ` + fmt.Sprintf(inNestedShards, plainBytes) + `, "gzip"`, true},
+		"C":       {plainBytes, false},
+		"Fortran": {inFortran, true},
+		"C, stored in Fortran": {`{"name": "transpose", "configuration": {"order": ` +
+			`[0, 1]}}, ` + inFortran, false},
+		"shards":           {inShardsInFortran, true},
+		"nested shards":    {fmt.Sprintf(inNestedShards, inFortran), true},
+		"nested shards, C": {fmt.Sprintf(inNestedShards, plainBytes), false},
+		"transpose before and inside": {`{"name": "transpose", "configuration": {"order": ` +
+			`[1, 0]}}, ` + inShardsInFortran, true},
+		"shards, and a codec behind": {inShardsInFortran + `, "crc32c"`, true},
+		"transpose before the shards": {`{"name": "transpose", "configuration": {"order": ` +
+			`[1, 0]}}, ` + fmt.Sprintf(inNestedShards, plainBytes), true},
+		"the same, and a codec behind": {`{"name": "transpose", "configuration": {"order": ` +
+			`[1, 0]}}, ` + fmt.Sprintf(inNestedShards, plainBytes) + `, "gzip"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := memstore.New()

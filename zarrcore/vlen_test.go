@@ -80,7 +80,8 @@ func (w *words) document() string {
 	if w.inner != nil {
 		codecs =
 			fmt.Sprintf(
-				`{"name":"sharding_indexed","configuration":{"chunk_shape":%s,"codecs":[%s],"index_codecs":["bytes"]}}`, list(w.inner), codecs)
+				`{"name":"sharding_indexed","configuration":{"chunk_shape":%s,"codecs":[%s],`+
+					`"index_codecs":["bytes"]}}`, list(w.inner), codecs)
 	}
 	grid := w.grid
 	if grid == "" {
@@ -194,12 +195,15 @@ var vlenShapes = map[string]words{
 		missing: .2},
 	"nothing written": {shape: []int64{3000}, chunk: []int64{100}, missing: 1},
 	"cut": {shape: []int64{20, 9}, missing: .2, cuts: [][]int64{{3, 1, 6, 7, 7}, {2, 2, 2, 3}},
-		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[3,1,6,[7,9999]],[[2,3],3]]}}`},
+		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[3,1,6,` +
+			`[7,9999]],[[2,3],3]]}}`},
 	"cut with padding": {shape: []int64{7, 9}, cuts: [][]int64{{5, 4}, {20}},
-		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[5,4,[1,9999]],20]}}`},
+		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[5,4,` +
+			`[1,9999]],20]}}`},
 	"cut shards": {shape: []int64{9, 12}, inner: []int64{2, 3}, missing: .2,
 		cuts: [][]int64{{2, 6, 2}, {3, 9}},
-		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[2,6,[2,3],[4,9999]],[3,9]]}}`},
+		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[2,6,[2,3],` +
+			`[4,9999]],[3,9]]}}`},
 	"bounded": {shape: []int64{10, 5}, missing: .2, cuts: [][]int64{{4, 4, 2}, {3, 2}},
 		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[4,3]}}`},
 	"bounded, shorter than one": {shape: []int64{2, 3}, cuts: [][]int64{{2}, {3}},
@@ -420,7 +424,8 @@ func TestVlenRefused(t *testing.T) {
 	f.write(t, d, rand.New(rand.NewPCG(9, 9)))
 	put(t, d, "pickled/.zarray",
 		[]byte(
-			`{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"pickle"}]}`))
+			`{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|O","order":"C",`+
+				`"compressor":null,"fill_value":null,"filters":[{"id":"pickle"}]}`))
 	put(t, d, "endless/zarr.json",
 		[]byte(strings.Replace(strings.Replace(w.document(), `"shape":[4]`,
 			`"shape":[100000000000]`, 1), "gzip", "zstd", 1)))
@@ -438,8 +443,11 @@ func TestVlenRefused(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"pickled": `cannot open "pickled": codec "numcodecs.pickle": not decoded, as decoding it executes code from the data; if you trust it, read it with zarr-python and store it again as strings or numbers`,
-		"endless": `cannot open "endless": 100000000000 elements of no fixed size, expected at most 68719476736: unsupported operation`,
+		"pickled": `cannot open "pickled": codec "numcodecs.pickle": not decoded, ` +
+			`as decoding it executes code from the data; if you trust it, ` +
+			`read it with zarr-python and store it again as strings or numbers`,
+		"endless": `cannot open "endless": 100000000000 elements of no fixed size, ` +
+			`expected at most 68719476736: unsupported operation`,
 	} {
 		if err := h.Readable(ctx, path); !errors.Is(err, errors.ErrUnsupported) ||
 			err.Error() != want {

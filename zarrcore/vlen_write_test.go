@@ -138,10 +138,13 @@ func TestVlenWriteRefused(t *testing.T) {
 	w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
 	put(t, d, "json/.zarray",
 		[]byte(
-			`{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"json"}]}`))
+			`{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C",`+
+				`"compressor":null,"fill_value":null,"filters":[{"id":"json"}]}`))
 	put(t, d, "labels/.zarray",
 		[]byte(
-			`{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"categorize","dtype":"|O","labels":["x"]}]}`))
+			`{"zarr_format":2,"shape":[2],"chunks":[2],`+
+				`"dtype":"|O","order":"C","compressor":null,"fill_value":null,`+
+				`"filters":[{"id":"categorize","dtype":"|O","labels":["x"]}]}`))
 	put(t, d, "scalar/zarr.json", []byte((&words{shape: []int64{}, chunk: []int64{}}).document()))
 	h := open(t, d, nil)
 	before := objectsOf(t, d)
@@ -152,23 +155,32 @@ func TestVlenWriteRefused(t *testing.T) {
 		want       string
 	}{
 		{"a", ok + "nonsense\n" + ok, iofs.ErrInvalid,
-			`cannot write "a": line 6: invalid argument: no element of this array: column 1: expected a value, found 'n'; a line is a string in double quotes`},
+			`cannot write "a": line 6: invalid argument: no element of this array: column 1: ` +
+				`expected a value, found 'n'; a line is a string in double quotes`},
 		{"a", ok + "12\n", iofs.ErrInvalid,
-			`cannot write "a": line 6: invalid argument: no element of this array: expected a string that UTF-8 can say, found "12"`},
+			`cannot write "a": line 6: invalid argument: no element of this array: ` +
+				`expected a string that UTF-8 can say, found "12"`},
 		{"a", ok + "\n", iofs.ErrInvalid,
-			`cannot write "a": line 6: invalid argument: no element of this array: column 1: expected a value, found the end of the document; a line is a string in double quotes`},
+			`cannot write "a": line 6: invalid argument: no element of this array: column 1: ` +
+				`expected a value, found the end of the document; ` +
+				`a line is a string in double quotes`},
 		{"a", ok, zarrcore.ErrFraction,
 			`cannot write "a": not a whole number of rows: found 5 lines, a row has 3`},
 		{"a", ok + "\"" + strings.Repeat("x", 64<<20), iofs.ErrInvalid,
-			`cannot write "a": line 6: invalid argument: expected at most 67108864 bytes, found more`},
+			`cannot write "a": line 6: invalid argument: expected at most 67108864 bytes, ` +
+				`found more`},
 		{"a", ok + strings.Repeat("[", 1<<20) + "\n", iofs.ErrInvalid,
-			`cannot write "a": line 6: invalid argument: no element of this array: column 1001: expected at most 1000 levels of nesting, found more; a line is a string in double quotes`},
+			`cannot write "a": line 6: invalid argument: no element of this array: column 1001: ` +
+				`expected at most 1000 levels of nesting, found more; ` +
+				`a line is a string in double quotes`},
 		{"labels", "\"x\"\n\"y\"\n", iofs.ErrInvalid,
-			`cannot write "labels": line 2: invalid argument: expected one of the 1 labels of codec "categorize", found "y"`},
+			`cannot write "labels": line 2: invalid argument: ` +
+				`expected one of the 1 labels of codec "categorize", found "y"`},
 		{"scalar", ok, zarrcore.ErrFraction,
 			`cannot write "scalar": not a whole number of rows: expected 1 lines, found 5`},
 		{"json", "1\n2\n", errors.ErrUnsupported,
-			`cannot write "json": codec "numcodecs.json" cannot be written: it is decoded only: json2 has taken its place`},
+			`cannot write "json": codec "numcodecs.json" cannot be written: it is decoded only: ` +
+				`json2 has taken its place`},
 	} {
 		err := h.WriteLines(ctx, c.path, strings.NewReader(c.text), int64(len(c.text)), false)
 		if !errors.Is(err, c.is) || err.Error() != c.want {

@@ -52,20 +52,26 @@ const (
 
 // Options tune a Hierarchy. The zero value and nil mean the defaults.
 type Options struct {
-	CacheSize   int64           // bytes of decoded chunks and bands kept in memory
-	ScratchDir  string          // folder for bands that memory cannot hold; default: $TMPDIR, otherwise /var/tmp
-	ScratchSize int64           // bytes they may take there; negative: none
-	DirtySize   int64           // bytes written and not stored that are kept in memory
-	KeepRights  bool            // note which users may read the objects that are opened; see Array.ObjectRights
-	KeepFill    bool            // store chunks that hold nothing but fill value, too
-	ReadOnly    bool            // refuse every change
-	Workers     int             // decodes, and encodes, at once; default: one per CPU
-	ReadAhead   int64           // bytes that are asked for ahead of a program, in requests that come in any order
-	Recipe      recipe.Recipe   // what new arrays look like, where no group says otherwise
-	MountOf     string          // names the store in the documents of groups, which say that they are shown in a mount; "": they do not
-	Fresh       store.Freshness // how old what is known of a remote store may be
-	Folder      bool            // the root may be a folder without metadata: stores lie below it, each of a format of its own
-	Log         *slog.Logger
+	CacheSize int64 // bytes of decoded chunks and bands kept in memory
+	// folder for bands that memory cannot hold; default: $TMPDIR, otherwise /var/tmp
+	ScratchDir  string
+	ScratchSize int64 // bytes they may take there; negative: none
+	DirtySize   int64 // bytes written and not stored that are kept in memory
+	// note which users may read the objects that are opened; see Array.ObjectRights
+	KeepRights bool
+	KeepFill   bool // store chunks that hold nothing but fill value, too
+	ReadOnly   bool // refuse every change
+	Workers    int  // decodes, and encodes, at once; default: one per CPU
+	// bytes that are asked for ahead of a program, in requests that come in any order
+	ReadAhead int64
+	Recipe    recipe.Recipe // what new arrays look like, where no group says otherwise
+	// names the store in the documents of groups, which say that they are shown in a mount; "":
+	// they do not
+	MountOf string
+	Fresh   store.Freshness // how old what is known of a remote store may be
+	// the root may be a folder without metadata: stores lie below it, each of a format of its own
+	Folder bool
+	Log    *slog.Logger
 }
 
 func (o *Options) withDefaults() Options {
@@ -132,9 +138,10 @@ type changes struct {
 
 	// moving is held while arrays are renamed or groups removed, and for reading while a node is
 	// created or replaced.
-	moving     sync.RWMutex
-	describing keyed.Mutex // by path: held while a document is changed, or an array replaced by its copy
-	beside     besides     // the arrays that are made beside another one
+	moving sync.RWMutex
+	// by path: held while a document is changed, or an array replaced by its copy
+	describing keyed.Mutex
+	beside     besides // the arrays that are made beside another one
 }
 
 // Open opens the hierarchy in a store. A store without Zarr metadata at its
@@ -173,7 +180,8 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 	h.creation = creation{h.changes}
 	_, err := h.Node(ctx, "")
 	if errors.Is(err, iofs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w: expected zarr.json, .zgroup, .zarray, or meta and attrs at its root", st.Name(), ErrNotStore)
+		return nil, fmt.Errorf("%s: %w: expected zarr.json, .zgroup, .zarray, "+
+			"or meta and attrs at its root", st.Name(), ErrNotStore)
 	}
 	if err != nil {
 		return nil, err

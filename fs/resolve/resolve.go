@@ -1,5 +1,5 @@
-// Package resolve says what a name in the mount stands for: a group, a view of an array, or a link to
-// one of them. It knows which names hide others, and how the text of a link is shown. It changes
+// Package resolve says what a name in the mount stands for: a group, a view of an array, or a link
+// to one of them. It knows which names hide others, and how the text of a link is shown. It changes
 // nothing, and has no locks.
 package resolve
 
@@ -71,7 +71,8 @@ type Resolver struct {
 
 // New returns a resolver of the names in a mount of h, which ends with ctx.
 func New(ctx context.Context, h *zarrcore.Hierarchy, o Options, rec Reader, rem Removed) *Resolver {
-	r := &Resolver{o: o, ctx: ctx, h: h, recent: rec, removed: rem, listed: listed{listedViews(o.Views)}}
+	r := &Resolver{o: o, ctx: ctx, h: h, recent: rec, removed: rem,
+		listed: listed{listedViews(o.Views)}}
 	root, err := h.Node(ctx, "")
 	if r.alone = err == nil && root.Kind == zarrcore.ArrayNode; r.alone {
 		r.elements = zarrcore.ElementsOf(root.Meta)
@@ -201,7 +202,8 @@ func (r *Resolver) array(ctx context.Context, dir, shown string) (n *zarrcore.No
 // Stem returns what is shown of the name of the array whose view is called base and the view's
 // suffix.
 func (r *Resolver) Stem(ctx context.Context, dir, base string, v view.View) string {
-	if first, second := names.OfSecond(base); second && r.Hides(ctx, dir, names.File(first, v.Name())) {
+	if first, second := names.OfSecond(base); second &&
+		r.Hides(ctx, dir, names.File(first, v.Name())) {
 		return first
 	}
 	return base
@@ -350,7 +352,8 @@ func (r *Resolver) Misnamed(name string, isView bool) error {
 	case v == nil || isView || r.alone || view.IsDerived(v):
 		return nil
 	case base == "":
-		return fmt.Errorf("%w: %q is the end of a name only: an array needs a name before it, such as a%[2]s",
+		return fmt.Errorf(
+			"%w: %q is the end of a name only: an array needs a name before it, such as a%[2]s",
 			iofs.ErrInvalid, name)
 	}
 	return NotShown(base)

@@ -147,7 +147,9 @@ func (cat *reader) described(
 	if cat.shelf != nil && st == cat.store {
 		n.found = cat.gather(ctx, path, why)
 	}
-	for _, read := range []func(context.Context, *Node) error{cat.readV3, cat.readV2Array, cat.readV2Group, cat.readV1} {
+	for _, read := range []func(context.Context, *Node) error{
+		cat.readV3, cat.readV2Array, cat.readV2Group, cat.readV1,
+	} {
 		err := read(ctx, n)
 		if err == nil || !IsMissing(err) {
 			n.endLine()

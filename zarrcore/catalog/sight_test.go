@@ -26,16 +26,20 @@ func TestSightV3(t *testing.T) {
 			`{"zarr_format": 3, "node_type": "array", "data_type": {"name": "string"}` + vlenRest +
 				`}`, sight{ArrayNode, Elements{Vlen: true}}},
 		{"another in an object",
-			`{"zarr_format": 3, "node_type": "array", "data_type": {"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}}` + rest + `}`,
+			`{"zarr_format": 3, "node_type": "array", "data_type": {"name": "numpy.datetime64", ` +
+				`"configuration": {"unit": "s", "scale_factor": 1}}` + rest + `}`,
 			sight{kind: ArrayNode}},
 		{"group with attributes that look like an array",
-			`{"attributes": {"node_type": "array", "data_type": "uint8"}, "zarr_format": 3, "node_type": "group"}`,
+			`{"attributes": {"node_type": "array", "data_type": "uint8"}, "zarr_format": 3, ` +
+				`"node_type": "group"}`,
 			sight{kind: GroupNode}},
 		{"array with attributes that look like a group",
-			`{"attributes": {"node_type": "group"}, "zarr_format": 3, "node_type": "array", "data_type": "uint8"` + rest + `}`,
+			`{"attributes": {"node_type": "group"}, "zarr_format": 3, "node_type": "array", ` +
+				`"data_type": "uint8"` + rest + `}`,
 			sight{kind: ArrayNode}},
 		{"array with an attribute data_type",
-			`{"attributes": {"data_type": "uint8"}, "zarr_format": 3, "node_type": "array", "data_type": "string"` + vlenRest + `}`,
+			`{"attributes": {"data_type": "uint8"}, "zarr_format": 3, "node_type": "array", ` +
+				`"data_type": "string"` + vlenRest + `}`,
 			sight{ArrayNode, Elements{Vlen: true}}},
 		{"a value that is a key's name",
 			`{"attributes": {"x": "node_type"}, "zarr_format": 3, "node_type": "group"}`,
@@ -64,7 +68,8 @@ func TestElementsV2(t *testing.T) {
 		`{"id": "pickle", "protocol": 5}`:      {Vlen: true}, // cannot be read at all
 	} {
 		doc :=
-			`{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|O", "fill_value": null, "order": "C", "compressor": null, "filters": [` + filter + `]}`
+			`{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|O", "fill_value": null, ` +
+				`"order": "C", "compressor": null, "filters": [` + filter + `]}`
 		if got := elementsV2([]byte(doc)); got != want {
 			t.Errorf("%s: %+v, want %+v", filter, got, want)
 		}

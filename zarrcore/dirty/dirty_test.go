@@ -165,7 +165,8 @@ func (m *model) check(t *testing.T, s *Set, n int64, seed uint64, step int) {
 	for i := range int64(modelSize) {
 		want := m.read(n, i)
 		if gap[i] != (want < 0) || want >= 0 && dst[i] != byte(want) {
-			t.Fatalf("seed %d step %d chunk %d byte %d: %d (gap %v), expected %d", seed, step, n, i, dst[i], gap[i], want)
+			t.Fatalf("seed %d step %d chunk %d byte %d: %d (gap %v), expected %d",
+				seed, step, n, i, dst[i], gap[i], want)
 		}
 	}
 }
@@ -222,7 +223,8 @@ func TestAnyOrderInBoundedMemory(t *testing.T) {
 	p := NewPool(2*size, &folder{dir: t.TempDir(), limit: size * chunks})
 	s := p.NewSet()
 	for _, at := range rand.Perm(size * chunks) {
-		if _, err := s.Write(int64(at/size), size, int64(at%size), []byte{byte(at * 7)}); err != nil {
+		_, err := s.Write(int64(at/size), size, int64(at%size), []byte{byte(at * 7)})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -282,7 +284,9 @@ func TestOpenedFromScratch(t *testing.T) {
 // pool says by how much it exceeds its limit.
 func TestNoScratch(t *testing.T) {
 	broken := errors.New("broken")
-	for _, scratch := range []Scratch{nil, &folder{limit: 10}, &folder{limit: 1 << 20, fail: broken}} {
+	for _, scratch := range []Scratch{
+		nil, &folder{limit: 10}, &folder{limit: 1 << 20, fail: broken},
+	} {
 		p := NewPool(1000, scratch)
 		s := p.NewSet()
 		for n := range int64(3) {
@@ -381,7 +385,8 @@ func TestThawFails(t *testing.T) {
 	}
 	buf, err := f.Open(1000)
 	if err != nil || buf[10] != 1 || buf[20] != 2 || f.Covered() != 2 {
-		t.Errorf("%v: %d and %d, %d bytes covered; expected 1 and 2, 2 bytes", err, buf[10], buf[20], f.Covered())
+		t.Errorf("%v: %d and %d, %d bytes covered; expected 1 and 2, 2 bytes",
+			err, buf[10], buf[20], f.Covered())
 	}
 	f.Stored()
 	s.Drop()

@@ -28,7 +28,10 @@ func TestTree(t *testing.T) {
 			var tree Tree
 			use := func() func() { return used(t, &tree, c.used) }
 			stop := func() func() { return tree.Stop(c.stopped...) }
-			for name, order := range map[string][2]func() func(){"use, then stop": {use, stop}, "stop, then use": {stop, use}} {
+			for name, order := range map[string][2]func() func(){
+				"use, then stop": {use, stop},
+				"stop, then use": {stop, use},
+			} {
 				if waits := waitsFor(t, order[0], order[1]); waits != c.waits {
 					t.Errorf("%s: the second waits: %v, want %v", name, waits, c.waits)
 				}

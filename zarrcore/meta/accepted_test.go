@@ -48,12 +48,15 @@ func TestAcceptedV3(t *testing.T) {
 			`[7 5]/[4 5] '<i4' fill 00000000 true; vlen-utf8; c/0/0 []`},
 		{[]string{`codecs: []`}, `[7 5]/[4 5] '<i4' fill 00000000 true; ; c/0/0 []`},
 		{[]string{
-			`codecs: [{"name": "sharding_indexed", "configuration": {"codecs": [{"name": "bytes", "configuration": {"endian": "big"}}],` +
+			`codecs: [{"name": "sharding_indexed", "configuration": {"codecs": [{"name": ` +
+				`"bytes", "configuration": {"endian": "big"}}],` +
 				`"index_codecs": ["bytes"]}}]`, `data_type: "uint16"`, `fill_value: 258`},
-			`[7 5]/[4 5] '>u2' fill 0102 true; sharding_indexed{"codecs":[{"name":"bytes","configuration":{"endian":"big"}}],` +
+			`[7 5]/[4 5] '>u2' fill 0102 true; ` +
+				`sharding_indexed{"codecs":[{"name":"bytes","configuration":{"endian":"big"}}],` +
 				`"index_codecs":["bytes"]}; c/0/0 []`},
 		{[]string{
-			`data_type: {"name": "struct", "configuration": {"fields": [{"name": "a", "data_type": "int16"},` +
+			`data_type: {"name": "struct", "configuration": {"fields": ` +
+				`[{"name": "a", "data_type": "int16"},` +
 				`{"name": "b", "data_type": "uint8"}]}}`, `fill_value: {"a": 1, "b": 2}`,
 			`codecs: ["bytes"]`},
 			`[7 5]/[4 5] [('a', '<i2'), ('b', '|u1')] fill 010002 true; bytes; c/0/0 []`},
@@ -86,15 +89,18 @@ func TestAcceptedV3(t *testing.T) {
 		{[]string{`chunk_key_encoding: {"name": "v2", "configuration": {"separator": "/"}}`},
 			`[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; 0/0 []`},
 		{[]string{
-			`chunk_key_encoding: {"name": "zarrs.default_suffix", "configuration": {"separator": ".", "suffix": ".tiff"}}`},
+			`chunk_key_encoding: {"name": "zarrs.default_suffix", "configuration": {"separator": ` +
+				`".", "suffix": ".tiff"}}`},
 			`[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; c.0.0.tiff []`},
 		{[]string{`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".tiff"}}`},
 			`[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; c/0/0.tiff []`},
 		{[]string{
-			`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".zip", "base_encoding": "v2"}}`},
+			`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".zip", ` +
+				`"base_encoding": "v2"}}`},
 			`[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; 0.0.zip []`},
 		{[]string{
-			`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".z", "base-encoding": {"name": "default"}}}`},
+			`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".z", ` +
+				`"base-encoding": {"name": "default"}}}`},
 			`[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; c/0/0.z []`},
 		{[]string{rectilinearGrid(`[[4, 1, [1, 2]], 3], "kind": "inline"`)},
 			`[7 5]/[4 3] cut [[{4 1} {1 3}] [{3 9223372036854775807}]] '<i4' fill 00000000 true; ` +
@@ -112,10 +118,12 @@ func TestAcceptedV3(t *testing.T) {
 			`[7 5]/[4 5] cut [[{4 1} {3 1}] [{5 9223372036854775807}]] '<i4' fill 00000000 true; ` +
 				little + `; c/0/0 []`},
 		{[]string{
-			`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [3, 9]}}`},
+			`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": ` +
+				`[3, 9]}}`},
 			`[7 5]/[3 5] bounded [3 9] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
 		{[]string{`shape: [0, 5]`,
-			`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [0, 5]}}`},
+			`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": ` +
+				`[0, 5]}}`},
 			`[0 5]/[0 5] bounded [0 5] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
 		{[]string{`shape: []`, rectilinearGrid(`[], "kind": "inline"`)},
 			`[]/[] cut [] '<i4' fill 00000000 true; ` + little + `; c []`},
@@ -172,7 +180,8 @@ func TestAcceptedV2(t *testing.T) {
 			false},
 		{[]string{`order: "F"`, `filters: [{"id": "delta", "dtype": "<i4"}]`,
 			`compressor: {"level": 1, "id": "zlib"}`}, ``,
-			`[7 5]/[4 5] '<i4' fill 00000000 true; transpose{"order":[1,0]} numcodecs.delta{"dtype":"<i4"} bytes numcodecs.zlib{"level":1}; 0.0 []`, false},
+			`[7 5]/[4 5] '<i4' fill 00000000 true; transpose{"order":[1,0]} ` +
+				`numcodecs.delta{"dtype":"<i4"} bytes numcodecs.zlib{"level":1}; 0.0 []`, false},
 		{nil, `{"_ARRAY_DIMENSIONS": ["y", "x"]}`,
 			`[7 5]/[4 5] '<i4' fill 00000000 true; bytes; 0.0 ["y" "x"]`, false},
 		{nil, `{"_ARRAY_DIMENSIONS": ["y"]}`, `[7 5]/[4 5] '<i4' fill 00000000 true; bytes; 0.0 []`,

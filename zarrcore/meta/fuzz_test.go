@@ -64,7 +64,8 @@ func FuzzV3(f *testing.F) {
 	f.Add(document(goodV3,
 		`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [3, 9]}}`))
 	f.Add(document(goodV3,
-		`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".z", "base-encoding": "v2"}}`))
+		`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".z", `+
+			`"base-encoding": "v2"}}`))
 	f.Add(document(goodGroupV3, `consolidated_metadata: null`, `ext: {"must_understand": false}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		a, g, err := ParseV3(doc)
@@ -81,7 +82,8 @@ func FuzzV3(f *testing.F) {
 func FuzzCodecs(f *testing.F) {
 	f.Add(
 		[]byte(
-			`["bytes", {"name": "sharding_indexed", "configuration": {"codecs": ["bytes"], "index_codecs": [{"name": "crc32c"}]}}]`))
+			`["bytes", {"name": "sharding_indexed", "configuration": {"codecs": ["bytes"], ` +
+				`"index_codecs": [{"name": "crc32c"}]}}]`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		list, err := pyjson.Parse(doc)
 		if err != nil {
@@ -102,10 +104,12 @@ func FuzzCodecs(f *testing.F) {
 func FuzzConsolidated(f *testing.F) {
 	f.Add(
 		[]byte(
-			`{"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, "a/.zarray": {"shape": [1]}}}`))
+			`{"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, ` +
+				`"a/.zarray": {"shape": [1]}}}`))
 	f.Add(
 		[]byte(
-			`{"zarr_format": 3, "consolidated_metadata": {"kind": "inline", "metadata": {"a": {"node_type": "array"}, "/b": 1}}}`))
+			`{"zarr_format": 3, "consolidated_metadata": {"kind": "inline", "metadata": {"a": ` +
+				`{"node_type": "array"}, "/b": 1}}}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		for _, name := range []string{NameV3, NameConsolidated} {
 			docs, err := Consolidated(name, doc)

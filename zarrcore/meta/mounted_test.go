@@ -45,7 +45,8 @@ func TestInMount(t *testing.T) {
 			}
 		}
 	}
-	if doc := `{"zarr_format": 3, "node_type": "array", "consolidated_metadata": {"kind": "inline"}}`; string(FromMount([]byte(doc))) != doc {
+	doc := `{"zarr_format": 3, "node_type": "array", "consolidated_metadata": {"kind": "inline"}}`
+	if string(FromMount([]byte(doc))) != doc {
 		t.Error("a document of no mount is changed")
 	}
 }

@@ -219,12 +219,14 @@ func TestTurnOrder(t *testing.T) {
 			t.Errorf("other members have changed: %s", text)
 		}
 	}
-	const zarray = `{"zarr_format": 2, "shape": [4, 6], "chunks": [2, 2], "dtype": "<f4", "order": "F", "fill_value": 0,   "filters": null, "compressor": null}`
+	const zarray = `{"zarr_format": 2, "shape": [4, 6], "chunks": [2, 2], "dtype": "<f4", ` +
+		`"order": "F", "fill_value": 0,   "filters": null, "compressor": null}`
 	a, err := ParseV2Array([]byte(zarray), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := TurnOrder(a, []byte(zarray)); err != nil || string(text) != strings.Replace(zarray, `"F"`, `"C"`, 1) {
+	if text, err := TurnOrder(a, []byte(zarray)); err != nil ||
+		string(text) != strings.Replace(zarray, `"F"`, `"C"`, 1) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -234,9 +236,12 @@ func TestShards(t *testing.T) {
 	for codecs, want := range map[string]string{
 		`"bytes"`:                         "[]",
 		shardText("[2, 3, 4]", `"bytes"`): "[[2 3 4]]",
-		transposeText("[2, 1, 0]") + ", " + shardText("[4, 3, 2]", `"bytes"`):                                                     "[[2 3 4]]",
-		transposeText("[1, 2, 0]") + ", " + shardText("[3, 4, 2]", transposeText("[2, 0, 1]"), shardText("[1, 3, 2]", `"bytes"`)): "[[2 3 4] [1 3 2]]",
-		transposeText("[1, 0]") + ", " + shardText("[4, 3]", `"bytes"`):                                                           "[[4 3]]", // which nothing can decode
+		transposeText("[2, 1, 0]") + ", " + shardText("[4, 3, 2]",
+			`"bytes"`): "[[2 3 4]]",
+		transposeText("[1, 2, 0]") + ", " + shardText("[3, 4, 2]", transposeText("[2, 0, 1]"),
+			shardText("[1, 3, 2]", `"bytes"`)): "[[2 3 4] [1 3 2]]",
+		// which nothing can decode
+		transposeText("[1, 0]") + ", " + shardText("[4, 3]", `"bytes"`): "[[4 3]]",
 	} {
 		a, _, err := ParseV3([]byte(arrayText("[4, 6, 8]", codecs)))
 		if err != nil {

@@ -84,12 +84,14 @@ func TestPosted(t *testing.T) {
 		{"v3, length", `{"shape": [4, -1]}`, 3,
 			`shape[1]: expected an integer from 0 to 9223372036854775807, found -1`},
 		{"v3, names of another rank", `{"dimension_names": ["x"]}`, 3,
-			`dimension_names: expected an array of 2 strings or nulls, one for each axis of shape, found [ "x" ]`},
+			`dimension_names: expected an array of 2 strings or nulls, ` +
+				`one for each axis of shape, found [ "x" ]`},
 		{"v3, attributes of another kind", `{"attributes": [1]}`, 3,
 			`attributes: expected an object, found [1]`},
 		{"v3, no object", `[]`, 3, `expected an object, found []`},
 		{"v3, no JSON", `{`, 3,
-			`line 1, column 2 (byte 1): expected a key in double quotes, found the end of the document`},
+			`line 1, column 2 (byte 1): expected a key in double quotes, ` +
+				`found the end of the document`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			stored, a := storedArray(t, c.format)
@@ -170,16 +172,21 @@ func TestPostedForeign(t *testing.T) {
 			".zattrs\n{\n  \"a\": NaN,\n  \"b\": [\n    1,\n    2\n  ],\n  \"\\u00e9\": 1.50\n}"},
 
 		{"of v2, another shape", strings.Replace(shownV2, "4,\n        6", "6, 4", 1), 3,
-			`shape: expected [4 6], as the node of format 3 has it, found [6 4] in a document of format 2`},
+			`shape: expected [4 6], as the node of format 3 has it, ` +
+				`found [6 4] in a document of format 2`},
 		{"of v3, another type", strings.NewReplacer("float32", "int32", `"fill_value": NaN`,
 			`"fill_value": 0`).Replace(storedV3), 2,
-			`data type: expected '<f4', as the node of format 2 has it, found '<i4' in a document of format 3`},
+			`data type: expected '<f4', as the node of format 2 has it, ` +
+				`found '<i4' in a document of format 3`},
 		{"of v2, another byte order", strings.Replace(storedV2, "<f4", ">f4", 1), 3,
-			`data type: expected '<f4', as the node of format 3 has it, found '>f4' in a document of format 2`},
+			`data type: expected '<f4', as the node of format 3 has it, ` +
+				`found '>f4' in a document of format 2`},
 		{"of v2, another fill value", strings.Replace(storedV2, "NaN", "0.5", 1), 3,
-			`fill_value: expected "NaN", as the node of format 3 has it, found 0.5 in a document of format 2`},
+			`fill_value: expected "NaN", as the node of format 3 has it, ` +
+				`found 0.5 in a document of format 2`},
 		{"of v3, a group", `{"zarr_format": 3, "node_type": "group"}`, 2,
-			`node_type: expected "array", as the node of format 2 has it, found "group" in a document of format 3`},
+			`node_type: expected "array", as the node of format 2 has it, ` +
+				`found "group" in a document of format 3`},
 		{"of v2, broken", strings.Replace(storedV2, `"shape"`, `"shave"`, 1), 3,
 			`chunks: expected nothing, which cannot be changed, found [ 2, 3 ]`},
 	} {
@@ -209,7 +216,8 @@ func TestPostedForeign(t *testing.T) {
 
 // TestPostedGroup writes documents over those of groups.
 func TestPostedGroup(t *testing.T) {
-	const v3 = `{"attributes":{"a":1},"zarr_format":3,"node_type":"group","consolidated_metadata":null}`
+	const v3 = `{"attributes":{"a":1},` +
+		`"zarr_format":3,"node_type":"group","consolidated_metadata":null}`
 	g3 := map[string][]byte{NameV3: []byte(v3)}
 	g2 := map[string][]byte{NameGroup: []byte(`{"zarr_format":2}`)}
 	for _, c := range []struct {
@@ -217,16 +225,20 @@ func TestPostedGroup(t *testing.T) {
 		posted, want string
 	}{
 		{g3, v3, ``},
-		{g3, `{"attributes": {"b": "x y"}}`, "zarr.json\n" + strings.Replace(v3, `{"a":1}`, `{"b":"x y"}`, 1)},
+		{g3, `{"attributes": {"b": "x y"}}`,
+			"zarr.json\n" + strings.Replace(v3, `{"a":1}`, `{"b":"x y"}`, 1)},
 		{g3, `{"shape": [1]}`, `shape: expected nothing, which cannot be changed, found [1]`},
-		{g3, `{"node_type": "array"}`, `node_type: expected "group", which cannot be changed, found "array"`},
+		{g3, `{"node_type": "array"}`,
+			`node_type: expected "group", which cannot be changed, found "array"`},
 		{g2, `{"zarr_format": 2}`, ``},
 		{g2, `{"zarr_format": 2, "attributes": {}}`, ``},
 		{g2, `{"attributes": {"b": "x"}}`, ".zattrs\n{\n  \"b\": \"x\"\n}"},
 		{g2, v3, ".zattrs\n{\n  \"a\": 1\n}"},
-		{g3, `{"zarr_format": 2, "attributes": {"b": "x"}}`, "zarr.json\n" + strings.Replace(v3, `{"a":1}`, `{"b":"x"}`, 1)},
+		{g3, `{"zarr_format": 2, "attributes": {"b": "x"}}`,
+			"zarr.json\n" + strings.Replace(v3, `{"a":1}`, `{"b":"x"}`, 1)},
 		{g3, `{"zarr_format": 2}`, ``},
-		{g3, storedV2, `node_type: expected "group", as the node of format 3 has it, found "array" in a document of format 2`},
+		{g3, storedV2, `node_type: expected "group", as the node of format 3 has it, ` +
+			`found "array" in a document of format 2`},
 	} {
 		g := &Group{Format: 2}
 		if c.stored[NameV3] != nil {
@@ -237,7 +249,8 @@ func TestPostedGroup(t *testing.T) {
 			t.Errorf("%s\ngives\n%s\nwant\n%s", c.posted, got, c.want)
 		}
 	}
-	if _, err := Posted(&Array{Format: 1}, nil, []byte("{}")); !errors.Is(err, errors.ErrUnsupported) {
+	_, err := Posted(&Array{Format: 1}, nil, []byte("{}"))
+	if !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("format 1: %v", err)
 	}
 }
@@ -251,20 +264,31 @@ func TestFromPosted(t *testing.T) {
 		want         string
 	}{
 		{"array v3", storedV3, 3, "array\nzarr.json\n" + storedV3},
-		{"array v2", strings.Replace(storedV2, `"zarr_format"`, "\"attributes\": {\"a\": [1]},\n    \"zarr_format\"", 1), 2,
+		{"array v2", strings.Replace(
+			storedV2, `"zarr_format"`, "\"attributes\": {\"a\": [1]},\n    \"zarr_format\"", 1), 2,
 			"array\n.zarray\n" + storedV2 + "\n.zattrs\n{\n  \"a\": [\n    1\n  ]\n}"},
-		{"array v2 without attributes", storedV2, 2, "array\n.zarray\n" + storedV2 + "\n.zattrs\n{}"},
-		{"group v3", group + `,"consolidated_metadata":{"kind":"inline","metadata":{}}}`, 3, "zarr.json\n" + group + "}"},
-		{"group v2", `{"zarr_format":2,"attributes":{}}`, 2, ".zgroup\n{\"zarr_format\":2}\n.zattrs\n{}"},
+		{"array v2 without attributes", storedV2, 2,
+			"array\n.zarray\n" + storedV2 + "\n.zattrs\n{}"},
+		{"group v3", group + `,"consolidated_metadata":{"kind":"inline","metadata":{}}}`, 3,
+			"zarr.json\n" + group + "}"},
+		{"group v2", `{"zarr_format":2,"attributes":{}}`, 2,
+			".zgroup\n{\"zarr_format\":2}\n.zattrs\n{}"},
 		{"array v2 with names", "{\n    \"dimension_names\": [\"y\", \"x\"]," + storedV2[1:], 2,
-			"array\n.zarray\n" + storedV2 + "\n.zattrs\n{\n  \"_ARRAY_DIMENSIONS\": [\n    \"y\",\n    \"x\"\n  ]\n}"},
-		{"array v2 with two names for each axis", `{"dimension_names": ["y", "x"], "attributes": {"_ARRAY_DIMENSIONS": ["b", "a"]},` + storedV2[1:], 2,
-			`dimension_names: expected ["b", "a"], as the attribute _ARRAY_DIMENSIONS has it, found ["y", "x"]`},
-		{"v2 where v3 is wanted", storedV2, 3, `zarr_format: expected 3, the format of the group that it is for, found 2`},
-		{"v3 where v2 is wanted", storedV3, 2, `zarr_format: expected 2, the format of the group that it is for, found 3`},
+			"array\n.zarray\n" + storedV2 +
+				"\n.zattrs\n{\n  \"_ARRAY_DIMENSIONS\": [\n    \"y\",\n    \"x\"\n  ]\n}"},
+		{"array v2 with two names for each axis", `{"dimension_names": ["y", "x"], "attributes": ` +
+			`{"_ARRAY_DIMENSIONS": ["b", "a"]},` + storedV2[1:], 2,
+			`dimension_names: expected ["b", "a"], as the attribute _ARRAY_DIMENSIONS has it, ` +
+				`found ["y", "x"]`},
+		{"v2 where v3 is wanted", storedV2, 3,
+			`zarr_format: expected 3, the format of the group that it is for, found 2`},
+		{"v3 where v2 is wanted", storedV3, 2,
+			`zarr_format: expected 2, the format of the group that it is for, found 3`},
 		{"no format", `{"shape":[1]}`, 3, `zarr_format: expected 3, found nothing`},
-		{"no chunks", strings.Replace(storedV2, `"chunks"`, `"chonks"`, 1), 2, `chunks: expected an array of lengths, found nothing`},
-		{"attributes", `{"zarr_format":2,"attributes":1}`, 2, `attributes: expected an object, found 1`},
+		{"no chunks", strings.Replace(storedV2, `"chunks"`, `"chonks"`, 1), 2,
+			`chunks: expected an array of lengths, found nothing`},
+		{"attributes", `{"zarr_format":2,"attributes":1}`, 2,
+			`attributes: expected an object, found 1`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			documents, a, err := FromPosted([]byte(c.posted), c.format)
@@ -291,7 +315,8 @@ func TestPostedAxesV2(t *testing.T) {
 		yx     = `{"units": "K",  "_ARRAY_DIMENSIONS":["y","x"], "last": 1.50}`
 		ba     = `{"units": "K",  "_ARRAY_DIMENSIONS":["b", "a"], "last": 1.50}`
 		none   = `{"units": "K", "last": 1.50}`
-		laidBa = "{\n  \"units\": \"K\",\n  \"_ARRAY_DIMENSIONS\": [\n    \"b\",\n    \"a\"\n  ],\n  \"last\": 1.50\n}"
+		laidBa = "{\n  \"units\": \"K\",\n  \"_ARRAY_DIMENSIONS\": " +
+			"[\n    \"b\",\n    \"a\"\n  ],\n  \"last\": 1.50\n}"
 	)
 	for _, c := range []struct {
 		name, attrs, posted string
@@ -301,28 +326,42 @@ func TestPostedAxesV2(t *testing.T) {
 		{"neither", yx, `{}`, ``},
 		{"the same names", yx, `{"dimension_names": ["y", "x"]}`, ``},
 		{"other names", yx, `{"dimension_names": ["b", "a"]}`, ba},
-		{"other names beside the attributes as they are", yx, `{"dimension_names": ["b", "a"], "attributes": ` + yx + `}`, ba},
-		{"another attribute beside the names as they are", yx, `{"dimension_names": ["y","x"], "attributes": ` + ba + `}`, laidBa},
+		{"other names beside the attributes as they are", yx,
+			`{"dimension_names": ["b", "a"], "attributes": ` + yx + `}`, ba},
+		{"another attribute beside the names as they are", yx,
+			`{"dimension_names": ["y","x"], "attributes": ` + ba + `}`, laidBa},
 		{"both alike", yx, `{"dimension_names": ["b", "a"], "attributes": ` + ba + `}`, laidBa},
-		{"other names and another attribute", yx, `{"dimension_names": ["b", "a"], "attributes": {"_ARRAY_DIMENSIONS": ["y", "x"], "more": 1}}`,
+		{"other names and another attribute", yx, `{"dimension_names": ["b", "a"], "attributes": ` +
+			`{"_ARRAY_DIMENSIONS": ["y", "x"], "more": 1}}`,
 			"{\n  \"_ARRAY_DIMENSIONS\": [\n    \"b\",\n    \"a\"\n  ],\n  \"more\": 1\n}"},
 		{"the attribute taken away", yx, `{"dimension_names": ["y","x"], "attributes": {}}`, `{}`},
 		{"the names taken away", yx, `{"dimension_names": null}`, none},
-		{"names where there are none", none, `{"dimension_names": ["b", "a"]}`, `{"units": "K", "last": 1.50, "_ARRAY_DIMENSIONS": ["b", "a"]}`},
-		{"names without a .zattrs", ``, `{"dimension_names": ["b", "a"], "attributes": {}}`, "{\n  \"_ARRAY_DIMENSIONS\": [\n    \"b\",\n    \"a\"\n  ]\n}"},
+		{"names where there are none", none, `{"dimension_names": ["b", "a"]}`,
+			`{"units": "K", "last": 1.50, "_ARRAY_DIMENSIONS": ["b", "a"]}`},
+		{"names without a .zattrs", ``, `{"dimension_names": ["b", "a"], "attributes": {}}`,
+			"{\n  \"_ARRAY_DIMENSIONS\": [\n    \"b\",\n    \"a\"\n  ]\n}"},
 		{"no names without a .zattrs", ``, `{"dimension_names": null}`, ``},
-		{"names in the place of what is none", `{"_ARRAY_DIMENSIONS": "yx"}`, `{"dimension_names": ["b", "a"]}`, `{"_ARRAY_DIMENSIONS": ["b", "a"]}`},
+		{"names in the place of what is none", `{"_ARRAY_DIMENSIONS": "yx"}`,
+			`{"dimension_names": ["b", "a"]}`, `{"_ARRAY_DIMENSIONS": ["b", "a"]}`},
 
-		{"both, and they disagree", yx, `{"dimension_names": ["b", "a"], "attributes": {"_ARRAY_DIMENSIONS": ["c", "d"]}}`,
-			`dimension_names: expected ["c", "d"], as the attribute _ARRAY_DIMENSIONS has it, found ["b", "a"]`},
-		{"names, but the attribute taken away", yx, `{"dimension_names": ["b", "a"], "attributes": {}}`,
-			`dimension_names: expected nothing, as the attribute _ARRAY_DIMENSIONS has it, found ["b", "a"]`},
-		{"names taken away, but another attribute", yx, `{"dimension_names": null, "attributes": ` + ba + `}`,
-			`dimension_names: expected ["b", "a"], as the attribute _ARRAY_DIMENSIONS has it, found nothing`},
+		{"both, and they disagree", yx,
+			`{"dimension_names": ["b", "a"], "attributes": {"_ARRAY_DIMENSIONS": ["c", "d"]}}`,
+			`dimension_names: expected ["c", "d"], as the attribute _ARRAY_DIMENSIONS has it, ` +
+				`found ["b", "a"]`},
+		{"names, but the attribute taken away", yx,
+			`{"dimension_names": ["b", "a"], "attributes": {}}`,
+			`dimension_names: expected nothing, as the attribute _ARRAY_DIMENSIONS has it, ` +
+				`found ["b", "a"]`},
+		{"names taken away, but another attribute", yx,
+			`{"dimension_names": null, "attributes": ` + ba + `}`,
+			`dimension_names: expected ["b", "a"], as the attribute _ARRAY_DIMENSIONS has it, ` +
+				`found nothing`},
 		{"names of another rank", yx, `{"dimension_names": ["b"]}`,
-			`dimension_names: expected an array of 2 strings, one for each axis of shape, in format 2, found ["b"]`},
+			`dimension_names: expected an array of 2 strings, one for each axis of shape, ` +
+				`in format 2, found ["b"]`},
 		{"a name that is null", yx, `{"dimension_names": ["b", null]}`,
-			`dimension_names: expected an array of 2 strings, one for each axis of shape, in format 2, found ["b", null]`},
+			`dimension_names: expected an array of 2 strings, one for each axis of shape, ` +
+				`in format 2, found ["b", null]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			stored := map[string][]byte{NameArray: []byte(storedV2)}
@@ -355,10 +394,14 @@ func TestAxesShown(t *testing.T) {
 		stored map[string][]byte
 		names  string // the member that is shown; "" for none
 	}{
-		{"v2", 2, map[string][]byte{NameArray: []byte(storedV2), NameAttrs: []byte(attrs)}, `["y","x"]`},
-		{"v2, no names", 2, map[string][]byte{NameArray: []byte(storedV2), NameAttrs: []byte(strings.Replace(attrs, `"x"`, `1`, 1))}, ``},
-		{"v3", 3, map[string][]byte{NameV3: []byte(strings.Replace(storedV3, `"ours"`, `"dimension_names": ["y", null], "ours"`, 1))}, `["y",null]`},
-		{"v3, an attribute alone", 3, map[string][]byte{NameV3: []byte(strings.Replace(storedV3, `"b"`, `"_ARRAY_DIMENSIONS": ["y", "x"], "b"`, 1))}, ``},
+		{"v2", 2, map[string][]byte{NameArray: []byte(storedV2), NameAttrs: []byte(attrs)},
+			`["y","x"]`},
+		{"v2, no names", 2, map[string][]byte{NameArray: []byte(storedV2),
+			NameAttrs: []byte(strings.Replace(attrs, `"x"`, `1`, 1))}, ``},
+		{"v3", 3, map[string][]byte{NameV3: []byte(strings.Replace(storedV3, `"ours"`,
+			`"dimension_names": ["y", null], "ours"`, 1))}, `["y",null]`},
+		{"v3, an attribute alone", 3, map[string][]byte{NameV3: []byte(strings.Replace(storedV3,
+			`"b"`, `"_ARRAY_DIMENSIONS": ["y", "x"], "b"`, 1))}, ``},
 	} {
 		a, err := ParseArray(c.format, c.stored)
 		if err != nil {
@@ -368,7 +411,8 @@ func TestAxesShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(shown.Get("dimension_names").Standard()); strings.ReplaceAll(got, " ", "") != c.names {
+		got := string(shown.Get("dimension_names").Standard())
+		if strings.ReplaceAll(got, " ", "") != c.names {
 			t.Errorf("%s: shows the names %s, want %s", c.name, got, c.names)
 		}
 		if (a.DimensionNames != nil) != (c.names != "") {

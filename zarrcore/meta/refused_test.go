@@ -96,41 +96,53 @@ func TestRefusedV3(t *testing.T) {
 		{`shape: [7, NaN]`,
 			`shape[1]: expected an integer from 0 to 9223372036854775807, found NaN`},
 		{`shape: [7, 9223372036854775808]`,
-			`shape[1]: expected an integer from 0 to 9223372036854775807, found 9223372036854775808`},
+			`shape[1]: expected an integer from 0 to 9223372036854775807, ` +
+				`found 9223372036854775808`},
 		{`shape: [7, 1e400]`,
 			`shape[1]: expected an integer from 0 to 9223372036854775807, found 1e400`},
 		{`shape: [7]`,
-			`chunk_grid.configuration.chunk_shape: expected 1 lengths, one for each axis of shape, found [4, 5]`},
+			`chunk_grid.configuration.chunk_shape: expected 1 lengths, ` +
+				`one for each axis of shape, found [4, 5]`},
 		{`shape: [` + strings.Repeat("1,", 64) + `1]`,
 			`shape[64]: expected at most 64 axes, found 1`},
 		{`shape: [4611686018427387904, 5]`,
-			`shape: invalid layout: shape [4611686018427387904 5] of 4-byte elements has more than 2^63-1 bytes`},
+			`shape: invalid layout: ` +
+				`shape [4611686018427387904 5] of 4-byte elements has more than 2^63-1 bytes`},
 		{`shape: [9223372036854775807, 9223372036854775807]`,
-			`shape: invalid layout: shape [9223372036854775807 9223372036854775807] of 4-byte elements has more than 2^63-1 bytes`},
+			`shape: invalid layout: shape [9223372036854775807 9223372036854775807] of 4-byte ` +
+				`elements has more than 2^63-1 bytes`},
 		// chunk grid
 		{`chunk_grid:`, `chunk_grid: expected a name or an object with a name, found nothing`},
 		{`chunk_grid: [4, 5]`,
 			`chunk_grid: expected a name or an object with a name, found [4, 5]`},
 		{`chunk_grid: "regular"`,
 			`chunk_grid.configuration.chunk_shape: expected an array of lengths, found nothing`},
-		{`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [[4, 3], 5]}}`,
-			`chunk_grid.configuration.chunk_shape[0]: expected an integer from 0 to 9223372036854775807, found [4, 3]`},
+		{`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": ` +
+			`[[4, 3], 5]}}`,
+			`chunk_grid.configuration.chunk_shape[0]: ` +
+				`expected an integer from 0 to 9223372036854775807, found [4, 3]`},
 		{`chunk_grid: {"configuration": {"chunk_shape": [4, 5]}}`,
 			`chunk_grid.name: expected a string, found nothing`},
 		{`chunk_grid: {"name": "regular", "configuration": [4, 5]}`,
 			`chunk_grid.configuration: expected an object, found [4, 5]`},
 		{`chunk_grid: {"name": "regular", "configuration": {"chunk_shape": [0, 5]}}`,
-			`chunk_grid.configuration.chunk_shape[0]: expected 1 or more for an axis of length 7, found 0`},
+			`chunk_grid.configuration.chunk_shape[0]: ` +
+				`expected 1 or more for an axis of length 7, found 0`},
 		{`chunk_grid: {"name": "regular", "configuration": {"chunk_shape": [4, -1]}}`,
-			`chunk_grid.configuration.chunk_shape[1]: expected an integer from 0 to 9223372036854775807, found -1`},
-		{`chunk_grid: {"name": "regular", "configuration": {"chunk_shape": [4611686018427387904, 4611686018427387904]}}`,
-			`shape: invalid layout: chunk shape [4611686018427387904 4611686018427387904] of 4-byte elements has more than 2^63-1 bytes`},
+			`chunk_grid.configuration.chunk_shape[1]: ` +
+				`expected an integer from 0 to 9223372036854775807, found -1`},
+		{`chunk_grid: {"name": "regular", "configuration": {"chunk_shape": ` +
+			`[4611686018427387904, 4611686018427387904]}}`,
+			`shape: invalid layout: chunk shape [4611686018427387904 4611686018427387904] of ` +
+				`4-byte elements has more than 2^63-1 bytes`},
 		{`chunk_grid: {"name": "regular", "configuration": {"chunk_shape": [4, 5], "edge": "cut"}}`,
 			`!chunk_grid.configuration.edge: expected chunk_shape alone, found "cut"`},
 		{`chunk_grid: "hexagonal"`,
-			`!chunk_grid.name: expected "rectangular", "rectilinear", "regular" or "zarrs.regular_bounded", found "hexagonal"`},
+			`!chunk_grid.name: expected "rectangular", "rectilinear", ` +
+				`"regular" or "zarrs.regular_bounded", found "hexagonal"`},
 		{`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [0, 5]}}`,
-			`chunk_grid.configuration.chunk_shape[0]: expected 1 or more for an axis of length 7, found 0`},
+			`chunk_grid.configuration.chunk_shape[0]: ` +
+				`expected 1 or more for an axis of length 7, found 0`},
 		{rectilinearGrid(`[4, 5], "kind": "remote"`),
 			`!chunk_grid.configuration.kind: expected "inline", found "remote"`},
 		{`chunk_grid: {"name": "rectilinear", "configuration": {"chunk_shapes": [4, 5]}}`,
@@ -138,45 +150,67 @@ func TestRefusedV3(t *testing.T) {
 		{rectilinearGrid(`[4, 5], "kind": "inline", "edge": "cut"`),
 			`!chunk_grid.configuration.edge: expected kind and chunk_shapes alone, found "cut"`},
 		{rectilinearGrid(`[4, 5], "kind": "inline", "encoded_chunk_shapes": [8]`),
-			`!chunk_grid.configuration.encoded_chunk_shapes: expected kind and chunk_shapes alone, found [8]`},
+			`!chunk_grid.configuration.encoded_chunk_shapes: ` +
+				`expected kind and chunk_shapes alone, found [8]`},
 		{rectilinearGrid(`[4], "kind": "inline"`),
-			`chunk_grid.configuration.chunk_shapes: expected an array of lengths, or of lists of them, for each of 2 axes, found [4]`},
+			`chunk_grid.configuration.chunk_shapes: expected an array of lengths, ` +
+				`or of lists of them, for each of 2 axes, found [4]`},
 		{rectilinearGrid(`[0, 5], "kind": "inline"`),
-			`chunk_grid.configuration.chunk_shapes[0]: expected a length of 1 or more, or an array of them, found 0`},
+			`chunk_grid.configuration.chunk_shapes[0]: expected a length of 1 or more, ` +
+				`or an array of them, found 0`},
 		{rectilinearGrid(`[[4, 0, 3], 5], "kind": "inline"`),
-			`chunk_grid.configuration.chunk_shapes[0][1]: expected a length of 1 or more, or a pair of it and of how many chunks have it, found 0`},
+			`chunk_grid.configuration.chunk_shapes[0][1]: expected a length of 1 or more, ` +
+				`or a pair of it and of how many chunks have it, found 0`},
 		{rectilinearGrid(`[[[4, 2, 1]], 5], "kind": "inline"`),
-			`chunk_grid.configuration.chunk_shapes[0][0]: expected a length of 1 or more, or a pair of it and of how many chunks have it, found [4, 2, 1]`},
+			`chunk_grid.configuration.chunk_shapes[0][0]: expected a length of 1 or more, ` +
+				`or a pair of it and of how many chunks have it, found [4, 2, 1]`},
 		{rectilinearGrid(`[[[4, 1.5]], 5], "kind": "inline"`),
-			`chunk_grid.configuration.chunk_shapes[0][0]: expected a length of 1 or more, or a pair of it and of how many chunks have it, found [4, 1.5]`},
+			`chunk_grid.configuration.chunk_shapes[0][0]: expected a length of 1 or more, ` +
+				`or a pair of it and of how many chunks have it, found [4, 1.5]`},
 		{rectilinearGrid(`[[4, 2], 5], "kind": "inline"`),
-			`chunk_grid.configuration.chunk_shapes: invalid layout: axis 0: chunks of 6 elements in all, expected at least 7`},
+			`chunk_grid.configuration.chunk_shapes: invalid layout: axis 0: ` +
+				`chunks of 6 elements in all, expected at least 7`},
 		{rectilinearGrid(
-			`[[[9223372036854775807, 9223372036854775807]], [9223372036854775807]], "kind": "inline"`),
-			`chunk_grid.configuration.chunk_shapes: invalid layout: chunk shape [9223372036854775807 9223372036854775807] of 1-byte elements has more than 2^63-1 bytes`},
+			`[[[9223372036854775807, 9223372036854775807]], [9223372036854775807]], "kind": ` +
+				`"inline"`),
+			`chunk_grid.configuration.chunk_shapes: invalid layout: ` +
+				`chunk shape [9223372036854775807 9223372036854775807] of 1-byte elements has ` +
+				`more than 2^63-1 bytes`},
 		{rectilinearGrid(`[[` + strings.Repeat("1,2,", 40_000) + `7], 5], "kind": "inline"`),
-			`!chunk_grid.configuration.chunk_shapes[0]: expected at most 65536 changes of the length, found [` + strings.Repeat("1,2,", 14) + `1,2…`},
+			`!chunk_grid.configuration.chunk_shapes[0]: expected at most 65536 changes of the ` +
+				`length, found [` + strings.Repeat("1,2,", 14) + `1,2…`},
 		{`chunk_grid: {"name": "rectangular", "configuration": {"chunk_shapes": [4, 5]}}`,
 			`!chunk_grid.configuration.chunk_shapes: expected chunk_shape alone, found [4, 5]`},
-		{`chunk_grid: {"name": "regular", "configuration": {"chunk_shape": [4, 5]}, "must_understand": false}`,
+		{`chunk_grid: {"name": "regular", "configuration": {"chunk_shape": [4, 5]}, ` +
+			`"must_understand": false}`,
 			`chunk_grid.must_understand: expected true or nothing, found false`},
 		// chunk keys
 		{`chunk_key_encoding:`,
 			`chunk_key_encoding: expected a name or an object with a name, found nothing`},
 		{`chunk_key_encoding: {"name": "fanout", "configuration": {"max_children": 100}}`,
-			`!chunk_key_encoding.name: expected "default", "suffix", "v2" or "zarrs.default_suffix", found "fanout"`},
+			`!chunk_key_encoding.name: expected "default", "suffix", ` +
+				`"v2" or "zarrs.default_suffix", found "fanout"`},
 		{`chunk_key_encoding: "suffix"`,
-			`chunk_key_encoding.configuration.suffix: expected a string without "/", found nothing`},
+			`chunk_key_encoding.configuration.suffix: expected a string without "/", ` +
+				`found nothing`},
 		{`chunk_key_encoding: {"name": "zarrs.default_suffix", "configuration": {"suffix": "/x"}}`,
 			`chunk_key_encoding.configuration.suffix: expected a string without "/", found "/x"`},
-		{`chunk_key_encoding: {"name": "zarrs.default_suffix", "configuration": {"suffix": ".a", "prefix": "b"}}`,
-			`!chunk_key_encoding.configuration.prefix: expected separator and suffix alone, found "b"`},
-		{`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".a", "base_encoding": {"name": "suffix"}}}`,
-			`!chunk_key_encoding.configuration.base_encoding.name: expected an encoding without a suffix, found "suffix"`},
-		{`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".a", "base-encoding": {"name": "fanout"}}}`,
-			`!chunk_key_encoding.configuration.base-encoding.name: expected "default", "suffix", "v2" or "zarrs.default_suffix", found "fanout"`},
-		{`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".a", "base_encoding": {"name": "v2", "configuration": {"separator": ""}}}}`,
-			`chunk_key_encoding.configuration.base_encoding.configuration.separator: expected "." or "/", found ""`},
+		{`chunk_key_encoding: {"name": "zarrs.default_suffix", "configuration": {"suffix": ".a", ` +
+			`"prefix": "b"}}`,
+			`!chunk_key_encoding.configuration.prefix: expected separator and suffix alone, ` +
+				`found "b"`},
+		{`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".a", ` +
+			`"base_encoding": {"name": "suffix"}}}`,
+			`!chunk_key_encoding.configuration.base_encoding.name: ` +
+				`expected an encoding without a suffix, found "suffix"`},
+		{`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".a", ` +
+			`"base-encoding": {"name": "fanout"}}}`,
+			`!chunk_key_encoding.configuration.base-encoding.name: expected "default", "suffix", ` +
+				`"v2" or "zarrs.default_suffix", found "fanout"`},
+		{`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".a", ` +
+			`"base_encoding": {"name": "v2", "configuration": {"separator": ""}}}}`,
+			`chunk_key_encoding.configuration.base_encoding.configuration.separator: ` +
+				`expected "." or "/", found ""`},
 		{`chunk_key_encoding: {"name": "v2", "configuration": {"separator": "-"}}`,
 			`chunk_key_encoding.configuration.separator: expected "." or "/", found "-"`},
 		{`chunk_key_encoding: {"name": "v2", "configuration": {"suffix": ".tiff"}}`,
@@ -202,8 +236,10 @@ func TestRefusedV3(t *testing.T) {
 			`codecs[0].configuration.endian: expected "little" or "big", found "middle"`},
 		{`codecs: [` + strings.Repeat(`"crc32c",`, 64) + `"bytes"]`,
 			`codecs[64]: expected at most 64 codecs, found "bytes"`},
-		{`codecs: [{"name": "sharding_indexed", "configuration": {"codecs": [{"name": "bytes", "configuration": {"endian": 1}}]}}]`,
-			`codecs[0].configuration.codecs[0].configuration.endian: expected "little" or "big", found 1`},
+		{`codecs: [{"name": "sharding_indexed", "configuration": {"codecs": [{"name": "bytes", ` +
+			`"configuration": {"endian": 1}}]}}]`,
+			`codecs[0].configuration.codecs[0].configuration.endian: ` +
+				`expected "little" or "big", found 1`},
 		{`codecs: [{"name": "sharding_indexed"}]`,
 			`codecs[0].configuration.codecs: expected an array of codecs, found nothing`},
 		{`codecs: [` + nest(`{"name": "sharding_indexed", "configuration": {"codecs": [`, `"bytes"`,
@@ -218,24 +254,32 @@ func TestRefusedV3(t *testing.T) {
 		{`node_type: "table"`, `node_type: expected "array" or "group", found "table"`},
 		{`attributes: []`, `attributes: expected an object, found []`},
 		{`dimension_names: ["y"]`,
-			`dimension_names: expected an array of 2 strings or nulls, one for each axis of shape, found ["y"]`},
+			`dimension_names: expected an array of 2 strings or nulls, ` +
+				`one for each axis of shape, found ["y"]`},
 		{`dimension_names: ["y", 2]`,
-			`dimension_names: expected an array of 2 strings or nulls, one for each axis of shape, found ["y", 2]`},
+			`dimension_names: expected an array of 2 strings or nulls, ` +
+				`one for each axis of shape, found ["y", 2]`},
 		{`dimension_names: "yx"`,
-			`dimension_names: expected an array of 2 strings or nulls, one for each axis of shape, found "yx"`},
+			`dimension_names: expected an array of 2 strings or nulls, ` +
+				`one for each axis of shape, found "yx"`},
 		{`storage_transformers: {}`, `storage_transformers: expected an array, found {}`},
 		{`storage_transformers: [{"name": "indirect"}]`,
 			`!storage_transformers: expected no storage transformer, found {"name": "indirect"}`},
 		{`compressor: null`,
-			`!compressor: expected no such member, or an object with must_understand false, found null`},
+			`!compressor: expected no such member, or an object with must_understand false, ` +
+				`found null`},
 		{`ext: {"must_understand": true}`,
-			`!ext: expected no such member, or an object with must_understand false, found {"must_understand": true}`},
+			`!ext: expected no such member, or an object with must_understand false, ` +
+				`found {"must_understand": true}`},
 		{`Shape: [7, 5]`,
-			`!Shape: expected no such member, or an object with must_understand false, found [7, 5]`},
+			`!Shape: expected no such member, or an object with must_understand false, ` +
+				`found [7, 5]`},
 		// drafts
 		{`chunk_memory_layout: "C"`,
-			`!chunk_memory_layout: expected a document of the final Zarr v3 specification, found one of a draft; ` +
-				`zarr-python 2.18 reads it with ZARR_V3_EXPERIMENTAL_API=1 and can copy it to version 2`},
+			`!chunk_memory_layout: expected a document of the final Zarr v3 specification, ` +
+				`found one of a draft; ` +
+				`zarr-python 2.18 reads it with ZARR_V3_EXPERIMENTAL_API=1 and can copy it to ` +
+				`version 2`},
 	} {
 		a, g, err := ParseV3(document(goodV3, r.change))
 		r.check(t, err)
@@ -254,15 +298,18 @@ func TestRefusedGroupV3(t *testing.T) {
 		{`attributes: 3`, `attributes: expected an object, found 3`},
 		{`shape: []`, `shape: expected no such member of a group, found []`},
 		{`consolidated_metadata: {"kind": "remote"}`,
-			`!consolidated_metadata: expected null or an object of kind inline, found {"kind": "remote"}`},
+			`!consolidated_metadata: expected null or an object of kind inline, found {"kind": ` +
+				`"remote"}`},
 		{`storage_transformers: ["x"]`,
 			`!storage_transformers: expected no storage transformer, found "x"`},
 		{`ext: 1`,
 			`!ext: expected no such member, or an object with must_understand false, found 1`},
 		{`metadata_encoding: "https://purl.org/zarr/spec/protocol/core/3.0"`, `!metadata_encoding: expected a document of the final Zarr v3 ` +
-			`specification, found one of a draft; zarr-python 2.18 reads it with ZARR_V3_EXPERIMENTAL_API=1 and can copy it to version 2`},
+			`specification, found one of a draft; zarr-python 2.18 reads it with ` +
+			`ZARR_V3_EXPERIMENTAL_API=1 and can copy it to version 2`},
 		{`zarr_format: "https://purl.org/zarr/spec/protocol/core/3.0"`, `!zarr_format: expected a document of the final Zarr v3 ` +
-			`specification, found one of a draft; zarr-python 2.18 reads it with ZARR_V3_EXPERIMENTAL_API=1 and can copy it to version 2`},
+			`specification, found one of a draft; zarr-python 2.18 reads it with ` +
+			`ZARR_V3_EXPERIMENTAL_API=1 and can copy it to version 2`},
 	} {
 		a, g, err := ParseV3(document(goodGroupV3, r.change))
 		r.check(t, err)

@@ -192,9 +192,11 @@ func TestSpecStruct(t *testing.T) {
 		root := made(string(documents[0].Data))
 		for _, m := range []struct{ member, want string }{
 			{"data_type",
-				`{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int32"},{"name":"n","data_type":` +
+				`{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int32"},` +
+					`{"name":"n","data_type":` +
 					`{"name":"struct","configuration":{"fields":[{"name":"b","data_type":` +
-					`{"name":"null_terminated_bytes","configuration":{"length_bytes":3}}},{"name":"c","data_type":"float32"}]}}}]}}`},
+					`{"name":"null_terminated_bytes","configuration":{"length_bytes":3}}},` +
+					`{"name":"c","data_type":"float32"}]}}}]}}`},
 			{"fill_value", `{"a":0,"n":{"b":"","c":0.0}}`},
 			{"codecs", `[{"name":"bytes","configuration":` + c.endian + `}]`},
 		} {

@@ -28,24 +28,31 @@ func TestUpgradeCodecs(t *testing.T) {
 		{[]string{`compressor: {"id": "zstd", "level": -7, "checksum": true}`},
 			little + ` zstd{"level":-7,"checksum":true}`},
 		{[]string{
-			`compressor: {"id": "blosc", "cname": "zstd", "clevel": 1, "shuffle": 2, "blocksize": 512}`},
+			`compressor: {"id": "blosc", "cname": "zstd", "clevel": 1, "shuffle": 2, ` +
+				`"blocksize": 512}`},
 			little +
-				` blosc{"typesize":4,"cname":"zstd","clevel":1,"shuffle":"bitshuffle","blocksize":512}`},
+				` blosc{"typesize":4,"cname":"zstd","clevel":1,"shuffle":"bitshuffle",` +
+				`"blocksize":512}`},
 		{[]string{`compressor: {"id": "blosc"}`},
 			little +
 				` blosc{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
 		{[]string{
-			`compressor: {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0}`},
+			`compressor: {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, ` +
+				`"blocksize": 0}`},
 			little +
 				` blosc{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
 		{[]string{
-			`filters: [{"id": "fixedscaleoffset", "dtype": "<i4", "astype": "|u1", "scale": 1, "offset": 0}]`,
-			`compressor: {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0}`},
+			`filters: [{"id": "fixedscaleoffset", "dtype": "<i4", "astype": "|u1", "scale": 1, ` +
+				`"offset": 0}]`,
+			`compressor: {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, ` +
+				`"blocksize": 0}`},
 			` numcodecs.fixedscaleoffset{"dtype":"<i4","astype":"|u1","scale":1,"offset":0}` +
 				little +
-				` blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"bitshuffle","blocksize":0}`},
+				` blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"bitshuffle",` +
+				`"blocksize":0}`},
 		{[]string{`dtype: "|V300"`, `compressor: {"id": "blosc"}`},
-			` bytes blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
+			` bytes blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"shuffle",` +
+				`"blocksize":0}`},
 		{[]string{`filters: [{"id": "delta", "dtype": "<i4"}, {"id": "shuffle", "elementsize": 4}]`,
 			`compressor: {"id": "lz4", "acceleration": 1}`},
 			` numcodecs.delta{"dtype":"<i4"}` + little +
@@ -61,7 +68,8 @@ func TestUpgradeCodecs(t *testing.T) {
 			little + ` numcodecs.shuffle{"elementsize":2}`},
 		{[]string{`dtype: "|O"`, `fill_value: "zz"`, `filters: [{"id": "vlen-utf8"}]`,
 			`compressor: {"id": "blosc"}`},
-			` vlen-utf8 blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
+			` vlen-utf8 blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"shuffle",` +
+				`"blocksize":0}`},
 		{[]string{`dtype: "|O"`, `fill_value: 0`, `filters: [{"id": "vlen-bytes"}]`},
 			` vlen-bytes`},
 		{[]string{`filters: [{"id": "crc32c", "location": "end"}]`}, little + ` crc32c`},
@@ -143,7 +151,9 @@ func TestUpgradeV1(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := fmt.Sprintf("%s %s %s", summary(a), docs[1].Name, docs[1].Data)
-	if want := `[7 5]/[4 5] '<f4' fill 0000c07f true; bytes numcodecs.zlib{"level":1}; 0.0 [] .zattrs { "a" : 1e3 }`; got != want {
+	want := `[7 5]/[4 5] '<f4' fill 0000c07f true; bytes numcodecs.zlib{"level":1}; ` +
+		`0.0 [] .zattrs { "a" : 1e3 }`
+	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if _, err := UpgradeV1(document(goodV1, `chunks: 3`), []byte("{}")); !errors.Is(err,

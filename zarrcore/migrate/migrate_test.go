@@ -19,12 +19,15 @@ import (
 // hierarchyV2 is a store of format 2: its objects by key. Chunks are not compressed, so that they
 // are text.
 func hierarchyV2() map[string]string {
-	const zarray = `{"zarr_format": 2, "shape": [2, 3], "chunks": [2, 2], "dtype": "|u1", "fill_value": 46, "order": "C", "compressor": null, "filters": null}`
+	const zarray = `{"zarr_format": 2, "shape": [2, 3], "chunks": [2, 2], "dtype": "|u1", ` +
+		`"fill_value": 46, "order": "C", "compressor": null, "filters": null}`
 	return map[string]string{
-		".zgroup": `{"zarr_format": 2}`, ".zattrs": `{"title": "é", "precise": 1.50}`, ".zmetadata": `{"zarr_consolidated_format": 1, "metadata": {}}`,
-		"a/.zarray": zarray, "a/.zattrs": `{"_ARRAY_DIMENSIONS": ["y", "x"]}`, "a/0.0": "abde",
-		"g/.zgroup":   `{"zarr_format": 2}`,
-		"g/b/.zarray": zarray, "g/b/0/0": "abde", "g/b/0/1": "c f ", // nested, as old writers did without saying so
+		".zgroup": `{"zarr_format": 2}`, ".zattrs": `{"title": "é", "precise": 1.50}`,
+		".zmetadata": `{"zarr_consolidated_format": 1, "metadata": {}}`,
+		"a/.zarray":  zarray, "a/.zattrs": `{"_ARRAY_DIMENSIONS": ["y", "x"]}`, "a/0.0": "abde",
+		"g/.zgroup": `{"zarr_format": 2}`,
+		// nested, as old writers did without saying so
+		"g/b/.zarray": zarray, "g/b/0/0": "abde", "g/b/0/1": "c f ",
 		"g/f/.zarray": strings.Replace(zarray, `"C"`, `"F"`, 1), "g/f/0.0": "adbe",
 		"folder/file": "no document",
 		"new/zarr.json": `{"zarr_format": 3, "node_type": "array", "shape": [1], "data_type": "uint8", "fill_value": 0, "codecs": ["bytes"],
@@ -128,7 +131,8 @@ func checkArrays(t *testing.T, h *zarrcore.Hierarchy, want map[string]string, fo
 			t.Fatal(err)
 		}
 		if string(p) != bytes || a.Meta().Format != format {
-			t.Errorf("%q is of format %d and reads as %q, want format %d and %q", path, a.Meta().Format, p, format, bytes)
+			t.Errorf("%q is of format %d and reads as %q, want format %d and %q",
+				path, a.Meta().Format, p, format, bytes)
 		}
 	}
 }
@@ -151,16 +155,19 @@ func TestMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := slices.Sorted(maps.Keys(objects(t, st, "")))
-	want := ".zarrfs-migration.json a/0.0 a/zarr.json folder/file g/b/0/0 g/b/0/1 g/b/zarr.json g/f/0.0 g/f/zarr.json g/zarr.json new/zarr.json zarr.json"
+	want := ".zarrfs-migration.json a/0.0 a/zarr.json folder/file g/b/0/0 g/b/0/1 g/b/zarr.json " +
+		"g/f/0.0 g/f/zarr.json g/zarr.json new/zarr.json zarr.json"
 	if strings.Join(got, " ") != want {
 		t.Errorf("the store holds %s\nwant %s", got, want)
 	}
 	checkArrays(t, h, wantV2, 3)
 	n, err := h.Node(t.Context(), "")
-	if err != nil || n.Format != 3 || n.Attributes.Get("title").Text() != "é" || string(n.Attributes.Get("precise").Raw()) != "1.50" {
+	if err != nil || n.Format != 3 || n.Attributes.Get("title").Text() != "é" ||
+		string(n.Attributes.Get("precise").Raw()) != "1.50" {
 		t.Errorf("root: %s, %v", n.Document, err)
 	}
-	if a, err := h.OpenArray(t.Context(), "a"); err != nil || strings.Join(a.Meta().DimensionNames, " ") != "y x" {
+	if a, err := h.OpenArray(t.Context(), "a"); err != nil ||
+		strings.Join(a.Meta().DimensionNames, " ") != "y x" {
 		t.Errorf("names of the axes: %v", err)
 	}
 	if _, err := migrate.Make(t.Context(), h, st, "", 3); !errors.Is(err, migrate.ErrNothing) {
@@ -179,7 +186,8 @@ func TestMigrate(t *testing.T) {
 // TestMigrateV1 goes from format 1 to 2, on to 3, and back in two steps.
 func TestMigrateV1(t *testing.T) {
 	before := map[string]string{
-		"meta":  `{"zarr_format": 1, "shape": [3], "chunks": [2], "dtype": "|u1", "fill_value": 46, "order": "C", "compression": null, "compression_opts": null}`,
+		"meta": `{"zarr_format": 1, "shape": [3], "chunks": [2], "dtype": "|u1", "fill_value": ` +
+			`46, "order": "C", "compression": null, "compression_opts": null}`,
 		"attrs": `{ "units":"m" }`, "0": "ab",
 	}
 	_, st, h := open(t, before)
@@ -236,7 +244,8 @@ func TestInterrupted(t *testing.T) {
 				undo(t, st, h, "")
 			}
 			if got := objects(t, st, ""); !maps.Equal(got, before) {
-				t.Errorf("ended after %d changes, resumed %v: the store holds %v", changes, resume, slices.Sorted(maps.Keys(got)))
+				t.Errorf("ended after %d changes, resumed %v: the store holds %v",
+					changes, resume, slices.Sorted(maps.Keys(got)))
 			}
 		}
 	}
@@ -264,7 +273,8 @@ func TestUndoInterrupted(t *testing.T) {
 			undo(t, st, h, "")
 		}
 		if got := objects(t, st, ""); !maps.Equal(got, before) {
-			t.Errorf("ended after %d changes: the store holds %v", changes, slices.Sorted(maps.Keys(got)))
+			t.Errorf("ended after %d changes: the store holds %v",
+				changes, slices.Sorted(maps.Keys(got)))
 		}
 	}
 }
@@ -284,15 +294,21 @@ func TestRefused(t *testing.T) {
 			"y/.zarray": strings.Replace(change(`"|u1"`, `[["f", "|u1", [2]]]`), "46", "0", 1),
 			"z/.zarray": change(`"compressor": null`, `"compressor": {"id": "mystery"}`),
 			"w/.zarray": `{"zarr_format": 2}`,
-			"v/.zarray": change(`"filters": null`, `"filters": [{"id": "shuffle"}, {"id": "delta", "dtype": "|u1"}]`),
-		}, []string{`"x": `, "numcodecs.packbits", `"y": `, "format 3 has no", `"z": `, "mystery", `"w": `, "shape", `"v": `, "numcodecs.delta behind numcodecs.shuffle"}},
+			"v/.zarray": change(`"filters": null`,
+				`"filters": [{"id": "shuffle"}, {"id": "delta", "dtype": "|u1"}]`),
+		}, []string{`"x": `, "numcodecs.packbits", `"y": `, "format 3 has no", `"z": `, "mystery",
+			`"w": `, "shape", `"v": `, "numcodecs.delta behind numcodecs.shuffle"}},
 		{2, nil, []string{`"new": it is of format 3`}},
 		{4, nil, []string{"format 4: expected 2 or 3"}},
-		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 2}`}, []string{"journal of version 2, expected 1"}},
-		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 1, "steps": [{"to": 2}]}`}, []string{"a migration to format 2 was interrupted"}},
-		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 1, "steps": [{"changes": [{"key": "a/0.0", "old": "x"}]}]}`},
+		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 2}`},
+			[]string{"journal of version 2, expected 1"}},
+		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 1, "steps": ` +
+			`[{"to": 2}]}`}, []string{"a migration to format 2 was interrupted"}},
+		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 1, "steps": ` +
+			`[{"changes": [{"key": "a/0.0", "old": "x"}]}]}`},
 			[]string{`expected keys of documents, found "a/0.0"`}},
-		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 1, "steps": [{"changes": [{"key": "../zarr.json", "old": "x"}]}]}`},
+		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 1, "steps": ` +
+			`[{"changes": [{"key": "../zarr.json", "old": "x"}]}]}`},
 			[]string{`found "../zarr.json"`}},
 	} {
 		before := hierarchyV2()
@@ -316,8 +332,10 @@ func TestRefused(t *testing.T) {
 // TestUndoRefused holds that nothing is lost that was written since the migration.
 func TestUndoRefused(t *testing.T) {
 	for _, c := range []struct{ key, data, want string }{
-		{"a/zarr.json", `{"zarr_format": 3, "node_type": "group"}`, "a/zarr.json: document was changed since"},
-		{"g/new/zarr.json", `{"zarr_format": 3, "node_type": "group"}`, `"g/new": made after the migration`},
+		{"a/zarr.json", `{"zarr_format": 3, "node_type": "group"}`,
+			"a/zarr.json: document was changed since"},
+		{"g/new/zarr.json", `{"zarr_format": 3, "node_type": "group"}`,
+			`"g/new": made after the migration`},
 		{"g/.zgroup", `{}`, "g/.zgroup: document was changed since"},
 	} {
 		_, st, h := open(t, hierarchyV2())
@@ -364,7 +382,8 @@ func TestSubtree(t *testing.T) {
 func TestUndoAfterGroupMoved(t *testing.T) {
 	before := hierarchyV2()
 	delete(before, "g/.zgroup")
-	before["g/zarr.json"] = `{"zarr_format": 3, "node_type": "group"}` // of the later format already
+	// of the later format already
+	before["g/zarr.json"] = `{"zarr_format": 3, "node_type": "group"}`
 	_, st, h := open(t, before)
 	apply(t, st, h, "g", 3)
 	if err := st.Dirs().Rename(t.Context(), "g", "moved"); err != nil {

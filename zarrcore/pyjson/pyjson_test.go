@@ -155,7 +155,8 @@ func TestErrors(t *testing.T) {
 		{`[1,]`, `line 1, column 4 (byte 3): expected a value, found ']'`},
 		{`"a`, `line 1, column 3 (byte 2): expected a closing '"', found the end of the document`},
 		{"\"a\nb\"",
-			`line 1, column 3 (byte 2): expected an escape sequence for a control character, found '\n'`},
+			`line 1, column 3 (byte 2): expected an escape sequence for a control character, ` +
+				`found '\n'`},
 		{`"\x41"`,
 			`line 1, column 3 (byte 2): expected one of "\/bfnrtu after a backslash, found 'x'`},
 		{`"\u12g4"`,
@@ -164,7 +165,8 @@ func TestErrors(t *testing.T) {
 		{`-`, `line 1, column 2 (byte 1): expected a digit, found the end of the document`},
 		{`+1`, `line 1, column 1 (byte 0): expected a value, found '+'`},
 		{`1.`,
-			`line 1, column 3 (byte 2): expected a digit after the decimal point, found the end of the document`},
+			`line 1, column 3 (byte 2): expected a digit after the decimal point, ` +
+				`found the end of the document`},
 		{`1ex`, `line 1, column 3 (byte 2): expected a digit in the exponent, found 'x'`},
 		{`-NaN`, `line 1, column 2 (byte 1): expected a digit, found 'N'`},
 		{`nul`, `line 1, column 4 (byte 3): expected a value, found the end of the document`},

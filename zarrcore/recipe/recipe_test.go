@@ -161,7 +161,8 @@ func TestPartition(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"formats", "2",
-			`formats: expected one of format, codecs, chunks, shards, fill_value, dimension_separator, found "this name"`},
+			`formats: expected one of format, codecs, chunks, shards, fill_value, ` +
+				`dimension_separator, found "this name"`},
 		{"format", "4", `format: expected 2 or 3, found "4"`},
 		{"chunks", "",
 			`chunks: expected auto, rows, or a length for each axis, such as 64,64, found ""`},
@@ -170,23 +171,28 @@ func TestRefused(t *testing.T) {
 		{"chunks", "none",
 			`chunks: expected auto, rows, or a length for each axis, such as 64,64, found "none"`},
 		{"shards", "rows",
-			`shards: expected none, auto, or a length for each axis, such as 512,512, found "rows"`},
+			`shards: expected none, auto, or a length for each axis, such as 512,512, ` +
+				`found "rows"`},
 		{"fill_value", "nan",
 			`fill_value: expected a JSON value as in the array's document, found "nan"`},
 		{"dimension_separator", "-", `dimension_separator: expected "." or "/", found "-"`},
 		{"codecs", "zip",
-			`codecs: expected auto, none, a codec such as zstd:3 or blosc:lz4:5:shuffle, or a JSON list of codecs as in a zarr.json, found "zip"`},
+			`codecs: expected auto, none, a codec such as zstd:3 or blosc:lz4:5:shuffle, ` +
+				`or a JSON list of codecs as in a zarr.json, found "zip"`},
 		{"codecs", "zstd:3:4",
-			`codecs: expected auto, none, a codec such as zstd:3 or blosc:lz4:5:shuffle, or a JSON list of codecs as in a zarr.json, found "zstd:3:4"`},
+			`codecs: expected auto, none, a codec such as zstd:3 or blosc:lz4:5:shuffle, ` +
+				`or a JSON list of codecs as in a zarr.json, found "zstd:3:4"`},
 		{"codecs", "zstd:99",
 			`codecs: expected level as an integer from -131072 to 22, found "99"`},
 		{"codecs", "blosc:lz5",
-			`codecs: expected cname as one of blosclz, lz4, lz4hc, snappy, zlib, zstd, found "lz5"`},
+			`codecs: expected cname as one of blosclz, lz4, lz4hc, snappy, zlib, zstd, ` +
+				`found "lz5"`},
 		{"codecs", "[{}]", `codecs[0].name: expected a string, found nothing`},
 		{"codecs", "[",
 			`codecs: line 1, column 2 (byte 1): expected a value, found the end of the document`},
 		{"codecs", `["sharding_indexed"]`,
-			`codecs: expected the codecs of one chunk, and shards set as such, found "sharding_indexed"`},
+			`codecs: expected the codecs of one chunk, and shards set as such, ` +
+				`found "sharding_indexed"`},
 	} {
 		if _, err := (Recipe{}).Set(c.name, c.text); err == nil || err.Error() != c.want ||
 			!errors.Is(err, meta.ErrInvalid) {
@@ -231,16 +237,20 @@ func TestOverride(t *testing.T) {
 		{`{}`, `v3 [5] [] [gzip] 7`},
 		{`{"chunks": [2], "shards": [4], "codecs": [{"name": "bytes"}], "fill_value": null}`,
 			`v3 [2] [4] [bytes] -`},
-		{`{"chunks": "2", "shards": null, "codecs": "zstd:1", "fill_value": 0, "format": 2, "dimension_separator": "/"}`, `v2 [2] [] [numcodecs.zstd] 0`},
+		{`{"chunks": "2", "shards": null, "codecs": "zstd:1", "fill_value": 0, "format": 2, ` +
+			`"dimension_separator": "/"}`, `v2 [2] [] [numcodecs.zstd] 0`},
 		{`{"codecs": null}`, `v3 [5] [] [] 7`},
 		{`{"fill_value": "8"}`, `v3 [5] [] [gzip] 8`},
 		{`[]`, `expected an object, found "[]"`},
 		{`{"chunk": 4}`,
-			`chunk: expected one of format, codecs, chunks, shards, fill_value, dimension_separator, found "this name"`},
+			`chunk: expected one of format, codecs, chunks, shards, fill_value, ` +
+				`dimension_separator, found "this name"`},
 		{`{"chunks": {"a": 1}}`,
-			`chunks: expected auto, rows, or a length for each axis, such as 64,64, found "{\"a\": 1}"`},
+			`chunks: expected auto, rows, or a length for each axis, such as 64,64, ` +
+				`found "{\"a\": 1}"`},
 		{`{"chunks": [2, "3"]}`,
-			`chunks: expected auto, rows, or a length for each axis, such as 64,64, found "[2, \"3\"]"`},
+			`chunks: expected auto, rows, or a length for each axis, such as 64,64, ` +
+				`found "[2, \"3\"]"`},
 	} {
 		v, err := pyjson.Parse([]byte(c.attribute))
 		if err != nil {

@@ -84,11 +84,14 @@ func TestElements(t *testing.T) {
 		{Text, none, "\"\xff\"", `!expected UTF-8, found "\"\xff\""`},
 		{Text, none, `null`, `!expected a string that UTF-8 can say, found "null"`},
 		{Text, none, ``,
-			`!column 1: expected a value, found the end of the document; a line is a string in double quotes`},
+			`!column 1: expected a value, found the end of the document; ` +
+				`a line is a string in double quotes`},
 		{Text, none, `"a" "b"`,
-			`!column 5: expected the end of the document, found '"'; a line is a string in double quotes`},
+			`!column 5: expected the end of the document, found '"'; ` +
+				`a line is a string in double quotes`},
 		{Text, none, `"a`,
-			`!column 3: expected a closing '"', found the end of the document; a line is a string in double quotes`},
+			`!column 3: expected a closing '"', found the end of the document; ` +
+				`a line is a string in double quotes`},
 		{Binary, none, `"A"`, `!expected base64, found "A"`},
 		{Binary, none, `[1]`, `!expected a string of base64, found "[1]"`},
 		{List, i1, `[ -128 , 127.0 ]`, "\x80\x7f"},
@@ -101,9 +104,11 @@ func TestElements(t *testing.T) {
 		{List, f4, `"x"`, `!expected a list of numbers, found "\"x\""`},
 		{JSON, none, ` {"a": [NaN, 1.50]} `, `{"a":["NaN",1.50]}`},
 		{JSON, none, `{"a":1,"a":2}`,
-			`!column 8: expected keys that occur once, found key "a" again; a line is a value of JSON`},
+			`!column 8: expected keys that occur once, found key "a" again; ` +
+				`a line is a value of JSON`},
 		{JSON, none, strings.Repeat("[", 2000),
-			`!column 1001: expected at most 1000 levels of nesting, found more; a line is a value of JSON`},
+			`!column 1001: expected at most 1000 levels of nesting, found more; ` +
+				`a line is a value of JSON`},
 	} {
 		got, err := c.kind.AppendElement(nil, []byte(c.line), c.item)
 		want, refused := strings.CutPrefix(c.want, "!")

@@ -136,7 +136,8 @@ var (
 	// lastCode is the code of a reference system of text: that of the whole, which is at its end.
 	lastCode = regexp.MustCompile(`(?:ID|AUTHORITY)\["EPSG",\s*"?([0-9]{1,6})"?\]\s*\]\s*$`)
 	// named are names of reference systems of EPSG.
-	named = regexp.MustCompile(`^(?:EPSG:|https?://www\.opengis\.net/def/crs/EPSG/[^/]*/)([0-9]{1,6})$`)
+	named = regexp.MustCompile(
+		`^(?:EPSG:|https?://www\.opengis\.net/def/crs/EPSG/[^/]*/)([0-9]{1,6})$`)
 	// geographic are codes of usual systems of latitudes and longitudes.
 	geographic = []int{4326, 4258, 4267, 4269, 4283, 4490, 4617, 4674, 6318, 7844}
 )
