@@ -44,8 +44,10 @@ func newManyStrings(t *testing.T, in storetest.Injector) *manyStrings {
 	m := &manyStrings{t, store.New(storetest.Faulty(memstore.New(), in), "test"),
 		make([]string, manyObjects)}
 	m.put("zarr.json", groupDoc)
-	m.put("s/zarr.json", fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":[%d],"data_type":"string","fill_value":"","codecs":["vlen-utf8"],
-		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},"chunk_key_encoding":{"name":"default"}}`, manyObjects))
+	m.put("s/zarr.json", fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":[%d],
+		"data_type":"string","fill_value":"","codecs":["vlen-utf8"],
+		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},
+		"chunk_key_encoding":{"name":"default"}}`, manyObjects))
 	for i := range m.words {
 		m.set(i, fmt.Sprint("word ", i))
 	}

@@ -115,7 +115,8 @@ func (g *groupNode) Create(
 			g.fs.present.Vacate(req, path)
 	}
 	switch {
-	case !missing && err == nil && g.fs.unlinked.Has(path, v): // what is written replaces the array's
+	case !missing && err == nil && g.fs.unlinked.Has(path, v):
+		// what is written replaces the array's
 		err = g.fs.rights.Refuses(rights.UserOf(ctx), n, rights.ToReplace)
 	}
 	switch {

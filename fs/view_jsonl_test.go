@@ -18,8 +18,10 @@ import (
 // stringObjects is a store whose array "s" has 40 chunks of 10 strings, and "long" one string that
 // is too wide for NumPy.
 func stringObjects() objects {
-	doc := `{"zarr_format":3,"node_type":"array","shape":[%d],"data_type":"string","fill_value":"","codecs":["vlen-utf8"],
-		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[10]}},"chunk_key_encoding":{"name":"default"}}`
+	doc := `{"zarr_format":3,"node_type":"array","shape":[%d],"data_type":"string","fill_value":"",
+		"codecs":["vlen-utf8"],
+		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[10]}},
+		"chunk_key_encoding":{"name":"default"}}`
 	o := objects{"zarr.json": groupDoc, "s/zarr.json": fmt.Sprintf(doc, 400),
 		"long/zarr.json": fmt.Sprintf(doc, 10)}
 	for c := range 40 {

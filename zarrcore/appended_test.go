@@ -35,8 +35,8 @@ func TestOpenedWhileStored(t *testing.T) {
 	for _, codecs := range []string{plainBytes, inShards} {
 		for _, grows := range []bool{false, true} {
 			for _, at := range []string{"a/c/0"} {
-				t.Run(fmt.Sprintf("%d bytes of codecs, grows %v, %s", len(codecs), grows,
-					at), func(t *testing.T) {
+				name := fmt.Sprintf("%d bytes of codecs, grows %v, %s", len(codecs), grows, at)
+				t.Run(name, func(t *testing.T) {
 					h, k, d := hooked(t)
 					a := described(t, h, "a", numbers("[4]", "[4]", codecs))
 					mine := []byte{1, 2, 3}
@@ -202,7 +202,8 @@ func TestAppendedRightAfterDocument(t *testing.T) {
 // written to it in Fortran order is stored. All elements of both are where they belong, also in
 // chunks that have elements of both, and programs that have it open see them.
 func TestFortranAppendedByOther(t *testing.T) {
-	sharded := `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 2], "codecs": [` + inFortran + `],
+	sharded := `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 2],
+		"codecs": [` + inFortran + `],
 		"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`
 	for _, c := range []struct{ name, chunk, codecs string }{
 		{"chunks of two rows", "[2, 2]", inFortran}, {"one chunk with room", "[8, 4]", inFortran},
@@ -211,8 +212,8 @@ func TestFortranAppendedByOther(t *testing.T) {
 	} {
 		for _, whole := range []bool{false, true} {
 			for _, when := range []string{"before", "meanwhile", "opened", "opened meanwhile"} {
-				t.Run(fmt.Sprintf("%s, all written %v, %s", c.name, whole,
-					when), func(t *testing.T) {
+				name := fmt.Sprintf("%s, all written %v, %s", c.name, whole, when)
+				t.Run(name, func(t *testing.T) {
 					fortranAppended(t, c.chunk, c.codecs, whole, when)
 				})
 			}

@@ -18,8 +18,10 @@ import (
 
 // endedNumbers is the document of an array of 10 rows, whose objects of 4 rows end where it does.
 func endedNumbers(columns int, codecs string) []byte {
-	return []byte(fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": [10, %d], "data_type": "uint8", "fill_value": 0,
-		"chunk_grid": {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [4, 2]}}, "chunk_key_encoding": {"name": "default"},
+	return []byte(fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": [10, %d],
+		"data_type": "uint8", "fill_value": 0,
+		"chunk_grid": {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [4, 2]}},
+		"chunk_key_encoding": {"name": "default"},
 		"codecs": [%s]}`, columns, codecs))
 }
 
@@ -96,7 +98,8 @@ func TestBoundedKilled(t *testing.T) {
 				if rows%c.rows != 0 || columns == 1 && strings.Contains(c.codecs, "sharding") {
 					continue
 				}
-				t.Run(fmt.Sprintf("%s, %d columns, %d rows", name, columns, rows), func(t *testing.T) {
+				title := fmt.Sprintf("%s, %d columns, %d rows", name, columns, rows)
+				t.Run(title, func(t *testing.T) {
 					r := resize{doc: endedNumbers(columns, c.codecs), rows: rows, columns: columns,
 						holds: c.holds}
 					r.killedEverywhere(t)

@@ -168,7 +168,8 @@ func TestSeparatorProbed(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			d := group(t)
-			put(t, d, "a/.zarray", []byte(`{"zarr_format": 2, "shape": [10, 10], "chunks": [1, 1], "dtype": "|u1", "fill_value": 0,
+			put(t, d, "a/.zarray", []byte(`{"zarr_format": 2, "shape": [10, 10], "chunks": [1, 1],
+				"dtype": "|u1", "fill_value": 0,
 				"order": "C", "compressor": null, "filters": null}`))
 			h := open(t, d, nil)
 			if tt.first != "" {

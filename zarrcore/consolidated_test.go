@@ -136,8 +136,10 @@ func TestConsolidatedHostile(t *testing.T) {
 	}
 	d := memstore.NewUnlistable()
 	put(t, d, ".zgroup", []byte(`{"zarr_format": 2}`))
-	put(t, d, ".zmetadata", []byte(`{"zarr_consolidated_format": 1, "metadata": {"../x/.zgroup": {}, "/y/.zgroup": {"zarr_format": 2}, "z/.zarray": 3,
-		"": {}, ".zgroup": {}, "`+deep+`.zgroup": {}, "p/q/.zgroup": {"zarr_format": 2}, "file": {}}}`))
+	put(t, d, ".zmetadata", []byte(`{"zarr_consolidated_format": 1,
+		"metadata": {"../x/.zgroup": {}, "/y/.zgroup": {"zarr_format": 2}, "z/.zarray": 3,
+		"": {}, ".zgroup": {}, "`+deep+`.zgroup": {}, "p/q/.zgroup": {"zarr_format": 2},
+		"file": {}}}`))
 	h := open(t, d, nil)
 	if got, want := sortedChildren(t, h, ""), "p directory, y group, z array"; got != want {
 		t.Errorf("the root holds %s, want %s", got, want)

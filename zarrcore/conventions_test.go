@@ -28,7 +28,8 @@ const (
 		`"coordinateTransformations": [{"type": "scale", "scale": [1.0, 0.50]}]}]}]}`
 
 	// 4.3 NCZarr keeps members of its own in the documents, and documents of its own beside them
-	nczarrArray = `{"zarr_format": 2, "shape": [2, 2], "chunks": [1, 2], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null, "filters": null,
+	nczarrArray = `{"zarr_format": 2, "shape": [2, 2], "chunks": [1, 2], "dtype": "|u1",
+		"fill_value": 0, "order": "C", "compressor": null, "filters": null,
   "_nczarr_array": {"dimrefs": ["/time", "/lat"], "storage": "chunked"}}`
 )
 

@@ -70,8 +70,10 @@ func TestConsolidatedLater(t *testing.T) {
 	h := writable(t, 3, driver)
 	must(t, h.CreateGroup(t.Context(), "g"))
 	must(t, h.CreateGroup(t.Context(), "g/h"))
-	must(t, os.WriteFile(document, []byte(`{"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"kind": "inline", "must_understand": false,
- "metadata": {"g": {"zarr_format": 3, "node_type": "group"}, "g/h": {"zarr_format": 3, "node_type": "group"}}}}`), 0o666))
+	must(t, os.WriteFile(document, []byte(`{"zarr_format": 3, "node_type": "group",
+		"consolidated_metadata": {"kind": "inline", "must_understand": false,
+		"metadata": {"g": {"zarr_format": 3, "node_type": "group"},
+		"g/h": {"zarr_format": 3, "node_type": "group"}}}}`), 0o666))
 	must(t, os.WriteFile(filepath.Join(dir, "g/.zmetadata"),
 		[]byte(`{"zarr_consolidated_format": 1, "metadata": {}}`), 0o666))
 	must(t, h.Remove(t.Context(), "g/h"))

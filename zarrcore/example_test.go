@@ -17,7 +17,8 @@ func Example() {
 	ctx := context.Background()
 	s := store.New(memstore.New(), "example")
 	s.Put(ctx, ".zgroup", []byte(`{"zarr_format": 2}`))
-	s.Put(ctx, "temperature/.zarray", []byte(`{"zarr_format": 2, "shape": [6], "chunks": [3], "dtype": "<i2",
+	s.Put(ctx, "temperature/.zarray", []byte(`{"zarr_format": 2, "shape": [6], "chunks": [3],
+		"dtype": "<i2",
 		"fill_value": -1, "order": "C", "compressor": null, "filters": null}`))
 	s.Put(ctx, "temperature/0", []byte{10, 0, 20, 0, 30, 0})
 

@@ -316,7 +316,8 @@ func (f *fixture) documents() map[string]string {
 		if f.compressor != "" {
 			compressor = fmt.Sprintf(`{"id": %q, "level": 1}`, f.compressor)
 		}
-		return map[string]string{".zarray": fmt.Sprintf(`{"zarr_format": 2, "shape": %s, "chunks": %s, "dtype": %q, "fill_value": %s,
+		return map[string]string{".zarray": fmt.Sprintf(`{"zarr_format": 2, "shape": %s,
+			"chunks": %s, "dtype": %q, "fill_value": %s,
 			"order": %q, "compressor": %s, "filters": null, "dimension_separator": %q}`,
 			list(f.shape), list(f.chunk), f.v2, f.fillV2, order, compressor, f.separator)}
 	}
@@ -326,10 +327,13 @@ func (f *fixture) documents() map[string]string {
 		if f.indexAtStart {
 			where = "start"
 		}
-		codecs = fmt.Sprintf(`{"name": "sharding_indexed", "configuration": {"chunk_shape": %s, "codecs": [%s], "index_location": %q,
-			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}`, list(f.inner), codecs, where)
+		codecs = fmt.Sprintf(`{"name": "sharding_indexed",
+			"configuration": {"chunk_shape": %s, "codecs": [%s], "index_location": %q,
+			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+			{"name": "crc32c"}]}}`, list(f.inner), codecs, where)
 	}
-	return map[string]string{"zarr.json": fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": %s, "fill_value": %s,
+	return map[string]string{"zarr.json": fmt.Sprintf(`{"zarr_format": 3, "node_type": "array",
+		"shape": %s, "data_type": %s, "fill_value": %s,
 		"chunk_grid": %s, "codecs": [%s],
 		"chunk_key_encoding": {"name": "default", "configuration": {"separator": %q}}}`,
 		list(f.shape), f.v3, f.fillV3, f.grid(), codecs, f.separator)}

@@ -11,11 +11,15 @@ import (
 )
 
 const (
-	foreignV2 = `{"zarr_format": 2, "shape": [10, 4], "chunks": [3, 4], "dtype": ">i2", "fill_value": 7, "order": "C", "filters": null,
+	foreignV2 = `{"zarr_format": 2, "shape": [10, 4], "chunks": [3, 4], "dtype": ">i2",
+		"fill_value": 7, "order": "C", "filters": null,
 		"compressor": {"id": "zlib", "level": 3}, "attributes": {"_ARRAY_DIMENSIONS": ["y", "x"]}}`
-	foreignV3 = `{"zarr_format": 3, "node_type": "array", "shape": [10, 4], "data_type": "float32", "fill_value": "NaN", "attributes": {"a": 1},
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3, 4]}}, "chunk_key_encoding": {"name": "default"}, "dimension_names": ["y", "x"],
-		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {"level": 3}}]}`
+	foreignV3 = `{"zarr_format": 3, "node_type": "array", "shape": [10, 4], "data_type": "float32",
+		"fill_value": "NaN", "attributes": {"a": 1},
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3, 4]}},
+		"chunk_key_encoding": {"name": "default"}, "dimension_names": ["y", "x"],
+		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+		{"name": "gzip", "configuration": {"level": 3}}]}`
 )
 
 // TestCreateByForeignDocument creates arrays and groups by documents of the other format. What it
@@ -24,8 +28,10 @@ const (
 func TestCreateByForeignDocument(t *testing.T) {
 	const (
 		gzip    = `{"name": "gzip", "configuration": {"level": 3}}`
-		sharded = `{"name": "sharding_indexed", "configuration": {"chunk_shape": [5, 2], "codecs": [{"name": "bytes", "configuration": {"endian": "big"}}, ` + gzip + `],
-			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}`
+		sharded = `{"name": "sharding_indexed", "configuration": {"chunk_shape": [5, 2],
+			"codecs": [{"name": "bytes", "configuration": {"endian": "big"}}, ` + gzip + `],
+			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+			{"name": "crc32c"}]}}`
 	)
 	for _, tc := range []struct {
 		name, doc string

@@ -86,10 +86,15 @@ func TestShardsOfDifferentShapes(t *testing.T) {
 		{"[6, 3, 3]", false}, {"[4, 3, 5]", false}, {"[3, 9]", false},
 	} {
 		d := group(t)
-		put(t, d, "a/zarr.json", fmt.Appendf(nil, `{"zarr_format": 3, "node_type": "array", "shape": [12], "data_type": "uint8", "fill_value": 0,
-			"chunk_grid": {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [%s]}},
-			"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [2],
-			"codecs": [{"name": "bytes"}], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}]}`, c.lengths))
+		put(t, d, "a/zarr.json", fmt.Appendf(nil, `{"zarr_format": 3, "node_type": "array",
+			"shape": [12], "data_type": "uint8", "fill_value": 0,
+			"chunk_grid": {"name": "rectilinear",
+			"configuration": {"kind": "inline", "chunk_shapes": [%s]}},
+			"chunk_key_encoding": {"name": "default"},
+			"codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [2],
+			"codecs": [{"name": "bytes"}],
+			"index_codecs": [{"name": "bytes",
+			"configuration": {"endian": "little"}}]}}]}`, c.lengths))
 		_, err := open(t, d, nil).OpenArray(t.Context(), "a")
 		var named *zarrcore.Error
 		if (err == nil) != c.good || err != nil && !errors.As(err, &named) {
@@ -137,11 +142,15 @@ func TestZarrsIsWritten(t *testing.T) {
 func gridDocument(shape, grid, inner string) []byte {
 	codecs := `{"name": "bytes"}`
 	if inner != "" {
-		codecs = fmt.Sprintf(`{"name": "sharding_indexed", "configuration": {"chunk_shape": %s, "codecs": [%s],
-			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`, inner, codecs)
+		codecs = fmt.Sprintf(`{"name": "sharding_indexed",
+			"configuration": {"chunk_shape": %s, "codecs": [%s],
+			"index_codecs": [{"name": "bytes",
+			"configuration": {"endian": "little"}}]}}`, inner, codecs)
 	}
-	return fmt.Appendf(nil, `{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": "uint8", "fill_value": 9,
-		"chunk_grid": %s, "chunk_key_encoding": {"name": "v2"}, "codecs": [%s]}`, shape, grid, codecs)
+	return fmt.Appendf(nil, `{"zarr_format": 3, "node_type": "array", "shape": %s,
+		"data_type": "uint8", "fill_value": 9,
+		"chunk_grid": %s, "chunk_key_encoding": {"name": "v2"},
+		"codecs": [%s]}`, shape, grid, codecs)
 }
 
 // TestGridsAreResized: where a grid lists lengths, an array can have as many rows as they add up

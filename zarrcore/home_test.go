@@ -199,8 +199,10 @@ func TestCreatedAtOnce(t *testing.T) {
 		}
 	})
 	for n := range int64(200) {
-		must(t, h.CreateFromDocument(t.Context(), fmt.Sprint("a", n), []byte(`{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|u1",
-			"fill_value": 0, "order": "C", "compressor": null, "filters": null, "attributes": {"units": "K"}}`)))
+		must(t, h.CreateFromDocument(t.Context(), fmt.Sprint("a", n), []byte(`{"zarr_format": 2,
+			"shape": [4], "chunks": [4], "dtype": "|u1",
+			"fill_value": 0, "order": "C", "compressor": null, "filters": null,
+			"attributes": {"units": "K"}}`)))
 		now.Store(n + 1)
 	}
 	wg.Wait()

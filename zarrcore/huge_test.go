@@ -114,7 +114,8 @@ func TestEmpty(t *testing.T) {
 		if dtype == "|u1" {
 			shape = "[0]"
 		}
-		put(t, d, "a/.zarray", fmt.Appendf(nil, `{"zarr_format": 2, "shape": %s, "chunks": [2], "dtype": %q, "fill_value": null,
+		put(t, d, "a/.zarray", fmt.Appendf(nil, `{"zarr_format": 2, "shape": %s, "chunks": [2],
+			"dtype": %q, "fill_value": null,
 			"order": "C", "compressor": null, "filters": null}`, shape, dtype))
 		h := open(t, d, nil)
 		a, err := h.OpenArray(context.Background(), "a")

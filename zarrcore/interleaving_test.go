@@ -76,15 +76,18 @@ func hooked(t *testing.T) (*zarrcore.Hierarchy, *hook, store.Driver) {
 
 // numbers is the document of an array of bytes; codecs are more than its bytes.
 func numbers(shape, chunk, codecs string) []byte {
-	return []byte(fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": "uint8", "fill_value": 0,
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": %s}}, "chunk_key_encoding": {"name": "default"},
+	return []byte(fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s,
+		"data_type": "uint8", "fill_value": 0,
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": %s}},
+		"chunk_key_encoding": {"name": "default"},
 		"codecs": [%s]}`, shape, chunk, codecs))
 }
 
 const (
 	plainBytes = `{"name": "bytes"}`
 	inFortran  = `{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes"}`
-	inShards   = `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "codecs": [{"name": "bytes"}],
+	inShards   = `{"name": "sharding_indexed",
+		"configuration": {"chunk_shape": [2], "codecs": [{"name": "bytes"}],
 		"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`
 )
 

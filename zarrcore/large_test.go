@@ -37,8 +37,10 @@ func (l *looked) all() int64 { return l.lists.Swap(0) + l.entries.Swap(0) + l.st
 func largeArray(t testing.TB, separator string, rows, columns int) *memstore.Driver {
 	d := memstore.New()
 	put(t, d, ".zgroup", []byte(`{"zarr_format": 2}`))
-	put(t, d, "a/.zarray", fmt.Appendf(nil, `{"zarr_format": 2, "shape": [%d, %d], "chunks": [1, 1], "dtype": "|u1", "fill_value": 0,
-		"order": "C", "compressor": null, "filters": null, "dimension_separator": %q}`, rows, columns, separator))
+	put(t, d, "a/.zarray", fmt.Appendf(nil, `{"zarr_format": 2, "shape": [%d, %d], "chunks": [1, 1],
+		"dtype": "|u1", "fill_value": 0,
+		"order": "C", "compressor": null, "filters": null,
+		"dimension_separator": %q}`, rows, columns, separator))
 	for i := range rows {
 		for j := range columns {
 			put(t, d, fmt.Sprintf("a/%d%s%d", i, separator, j), []byte{42})
@@ -183,7 +185,8 @@ func TestLargeHoles(t *testing.T) {
 	ctx := context.Background()
 	for _, rows := range []int{10, 100} { // of 70 objects each, of which a first look sees some
 		d := largeArray(t, "/", rows, 70)
-		put(t, d, "a/.zarray", []byte(`{"zarr_format": 2, "shape": [10000, 70], "chunks": [1, 1], "dtype": "|u1", "fill_value": 0,
+		put(t, d, "a/.zarray", []byte(`{"zarr_format": 2, "shape": [10000, 70], "chunks": [1, 1],
+			"dtype": "|u1", "fill_value": 0,
 			"order": "C", "compressor": null, "filters": null, "dimension_separator": "/"}`))
 		h := open(t, d, nil)
 		a := openArray(t, h, "a")

@@ -27,8 +27,10 @@ const (
 		`"order": "C", "compression": null, "compression_opts": null}`
 	arrayV2 = `{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0, ` +
 		`"order": "C", "compressor": null, "filters": null}`
-	arrayV3 = `{"zarr_format": 3, "node_type": "array", "shape": [3], "data_type": "uint8", "fill_value": 0,
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}}, "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}`
+	arrayV3 = `{"zarr_format": 3, "node_type": "array", "shape": [3], "data_type": "uint8",
+		"fill_value": 0,
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}},
+		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}`
 	groupV2 = `{"zarr_format": 2}`
 	groupV3 = `{"zarr_format": 3, "node_type": "group", "attributes": {"a": 1}}`
 )
@@ -217,8 +219,8 @@ func TestOpenNeedsMetadata(t *testing.T) {
 		t.Errorf("an empty store: got %v, want ErrNotStore", err)
 	}
 	put(t, d, "a/.zarray", []byte(arrayV2))
-	if _, err := zarrcore.Open(context.Background(), store.New(d, "s"), nil); !errors.Is(
-		err, zarrcore.ErrNotStore) {
+	_, err = zarrcore.Open(context.Background(), store.New(d, "s"), nil)
+	if !errors.Is(err, zarrcore.ErrNotStore) {
 		t.Errorf("an implicit root: got %v, want ErrNotStore", err)
 	}
 	put(t, d, ".zarray", []byte(arrayV2))

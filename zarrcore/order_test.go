@@ -14,10 +14,13 @@ import (
 )
 
 const (
-	inShardsInFortran = `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 2], "codecs": [` + inFortran + `],
+	inShardsInFortran = `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 2],
+		"codecs": [` + inFortran + `],
 		"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`
-	inNestedShards = `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 2], "codecs": [
-		{"name": "sharding_indexed", "configuration": {"chunk_shape": [1, 2], "codecs": [%s], "index_codecs": ["bytes"]}}],
+	inNestedShards = `{"name": "sharding_indexed",
+		"configuration": {"chunk_shape": [2, 2], "codecs": [
+		{"name": "sharding_indexed",
+		"configuration": {"chunk_shape": [1, 2], "codecs": [%s], "index_codecs": ["bytes"]}}],
 		"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`
 )
 

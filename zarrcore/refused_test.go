@@ -48,7 +48,8 @@ func TestRefusedRowsDoNotComeBack(t *testing.T) {
 }
 
 const shardsOfRows = `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 1],
-	"codecs": [{"name": "bytes"}], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`
+	"codecs": [{"name": "bytes"}],
+	"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`
 
 // refuse lets another program cut an array of ten rows of two bytes at one step of storing 20 more.
 // It reports whether there is such a step, and counts refusals.

@@ -123,8 +123,10 @@ func TestRescueOfColumns(t *testing.T) {
 	const rows, columns = 300, 400
 	d := newFull()
 	h := writable(t, 3, d.Driver)
-	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array", "shape": [300, 400],
-		"data_type": "uint8", "fill_value": 255, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [300, 1]}},
+	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array",
+		"shape": [300, 400],
+		"data_type": "uint8", "fill_value": 255,
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [300, 1]}},
 		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}`)))
 	a := openArray(t, h, "a")
 	data := counting(rows * columns / 4)

@@ -87,7 +87,8 @@ func (w *words) document() string {
 	if grid == "" {
 		grid = fmt.Sprintf(`{"name":"regular","configuration":{"chunk_shape":%s}}`, list(w.chunk))
 	}
-	return fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":%s,"data_type":"string","fill_value":"none","codecs":[%s],
+	return fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":%s,"data_type":"string",
+		"fill_value":"none","codecs":[%s],
 		"chunk_grid":%s,"chunk_key_encoding":{"name":"default"}}`, list(w.shape), codecs, grid)
 }
 

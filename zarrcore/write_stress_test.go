@@ -56,8 +56,11 @@ func (a *arena) Inject(op storetest.Op) storetest.Fault {
 func TestWriteStress(t *testing.T) {
 	for name, codecs := range map[string]string{
 		"plain": `{"name": "bytes", "configuration": {"endian": "little"}}`,
-		"sharded": `{"name": "sharding_indexed", "configuration": {"chunk_shape": [4], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
-			{"name": "crc32c"}], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`,
+		"sharded": `{"name": "sharding_indexed",
+			"configuration": {"chunk_shape": [4],
+			"codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+			{"name": "crc32c"}],
+			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`,
 	} {
 		for _, two := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, two hierarchies %v", name, two), func(t *testing.T) {
@@ -71,8 +74,10 @@ func stress(t *testing.T, codecs string, two bool) {
 	a := &arena{t: t, acked: make([]atomic.Uint64, arenaStays),
 		begun: make([]atomic.Uint64, arenaStays), stop: make(chan struct{})}
 	a.driver = storetest.Faulty(memstore.New(), a)
-	must(t, writable(t, 3, a.driver).CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array", "shape": [96],
-		"data_type": "uint64", "fill_value": 0, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [16]}},
+	must(t, writable(t, 3, a.driver).CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3,
+		"node_type": "array", "shape": [96],
+		"data_type": "uint64", "fill_value": 0,
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [16]}},
 		"chunk_key_encoding": {"name": "default"}, "codecs": [`+codecs+`]}`)))
 	hierarchies := []*zarrcore.Hierarchy{a.open(), nil}
 	if hierarchies[1] = hierarchies[0]; two {

@@ -466,9 +466,13 @@ func TestRescue(t *testing.T) {
 func TestTwoWriters(t *testing.T) {
 	d := memstore.New()
 	h := writable(t, 3, d)
-	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array", "shape": [64], "data_type": "uint32",
-		"fill_value": 0, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [32]}}, "chunk_key_encoding": {"name": "default"},
-		"codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [8], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array",
+		"shape": [64], "data_type": "uint32",
+		"fill_value": 0, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [32]}},
+		"chunk_key_encoding": {"name": "default"},
+		"codecs": [{"name": "sharding_indexed",
+		"configuration": {"chunk_shape": [8],
+		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
 			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}]}`)))
 	var wg sync.WaitGroup
 	for w := range 4 {
@@ -688,9 +692,13 @@ func TestVacateBelow(t *testing.T) {
 func TestFullChunksAreNotRead(t *testing.T) {
 	d := memstore.New()
 	h := writable(t, 3, d)
-	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array", "shape": [512, 512], "data_type": "uint32",
-		"fill_value": 0, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [512, 8]}}, "chunk_key_encoding": {"name": "default"},
-		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd", "configuration": {"level": 1, "checksum": false}}]}`)))
+	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array",
+		"shape": [512, 512], "data_type": "uint32",
+		"fill_value": 0,
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [512, 8]}},
+		"chunk_key_encoding": {"name": "default"},
+		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+		{"name": "zstd", "configuration": {"level": 1, "checksum": false}}]}`)))
 	small, err := zarrcore.Open(t.Context(), store.New(d, "test"),
 		&zarrcore.Options{ScratchDir: t.TempDir(), DirtySize: 100_000})
 	must(t, err)
@@ -743,8 +751,10 @@ func TestFillIsNotStored(t *testing.T) {
 func TestAppendersAtOnce(t *testing.T) {
 	const appenders, rows, cols = 8, 25, 32
 	h := writable(t, 3, memstore.New())
-	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array", "shape": [0, 32], "data_type": "uint8",
- "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [10, 8]}}, "chunk_key_encoding": {"name": "default"},
+	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array",
+		"shape": [0, 32], "data_type": "uint8",
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [10, 8]}},
+		"chunk_key_encoding": {"name": "default"},
  "fill_value": 0, "codecs": [{"name": "bytes"}]}`)))
 	var end sync.Mutex // from asking for the size until the row is there
 	var wg sync.WaitGroup

@@ -72,6 +72,15 @@ func stateFrom(dir string) (s statusfile.Status) {
 	return s
 }
 
+// umountKilled unmounts after the program of a mount was killed. umount fails then, because
+// something may be lost.
+func umountKilled(t *testing.T, dir string) {
+	t.Helper()
+	if code, out := zarrfs(t, "umount", dir); code != exitMount {
+		t.Errorf("umount after a kill: exit code %d: %s", code, out)
+	}
+}
+
 // servingPid returns the process that serves a mount.
 func servingPid(dir string) int { return stateFrom(dir).Pid }
 

@@ -267,6 +267,7 @@ func TestPassthroughKilled(t *testing.T) {
 	if err := syscall.Kill(servingPid(dir), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+	defer umountKilled(t, dir)
 	soon(t, "nothing is left in the scratch folder", func() bool {
 		left, err := os.ReadDir(scratch)
 		return err == nil && len(left) == 0

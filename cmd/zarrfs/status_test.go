@@ -79,6 +79,7 @@ func TestStatusOfStaleMount(t *testing.T) {
 		!strings.Contains(out, "is a stale mount") {
 		t.Errorf("errors: exit code %d:\n%s", code, out)
 	}
+	umountKilled(t, dir)
 }
 
 // saysUnknown reports whether status shows a mount in that mode, and nothing else of it.

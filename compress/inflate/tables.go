@@ -22,9 +22,11 @@ const (
 // and distances, the extra bits.
 //
 //	literals  bits 8-23 one or two bytes, 24-25 how many; less than notLiteral as a number
-//	length    bits 16-24 base, 25-28 code bits; where bit 29 is set, a literal comes first, in bits 8-15
+//	length    bits 16-24 base, 25-28 code bits; where bit 29 is set, a literal comes first, in
+//	          bits 8-15
 //	distance  bits 8-22 base, 25-28 code bits
-//	special   nothing, end of block, or a link: bits 8-20 start of a second-level table, 22-25 the bits that index it
+//	special   nothing, end of block, or a link: bits 8-20 start of a second-level table, 22-25
+//	          the bits that index it
 //
 // Entries of a second-level table count the bits of the whole code, so they are used just as those
 // of the first level.

@@ -26,7 +26,8 @@ func newResolver(t *testing.T) *Resolver {
 		group = `{"zarr_format": 3, "node_type": "group"}`
 		array = `{"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "uint8",
 			"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
-			"chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]}`
+			"chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+			"codecs": [{"name": "bytes"}]}`
 	)
 	objects := map[string]string{}
 	for path, doc := range map[string]string{

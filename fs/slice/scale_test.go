@@ -12,7 +12,8 @@ import (
 // unpacked returns the values of an array of that type, fill value and attributes.
 func unpacked(t *testing.T, name, attributes string, stored []byte) (all []float64) {
 	t.Helper()
-	m, _, err := meta.ParseV3(fmt.Appendf(nil, `{"zarr_format": 3, "node_type": "array", "shape": [4],
+	m, _, err := meta.ParseV3(fmt.Appendf(nil, `{"zarr_format": 3, "node_type": "array",
+		"shape": [4],
 		"data_type": %q, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
 		"chunk_key_encoding": {"name": "default"}, "fill_value": 0, "attributes": {%s},
 		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`, name, attributes))

@@ -5,10 +5,13 @@ import "testing"
 // TestSightV3: a look at a document finds what parsing it would, although other members have the
 // names that it looks for.
 func TestSightV3(t *testing.T) {
-	const rest = `, "shape": [2], "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+	const rest = `, "shape": [2],
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
 		"chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]`
-	const vlenRest = `, "shape": [2], "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
-		"chunk_key_encoding": {"name": "default"}, "fill_value": "", "codecs": [{"name": "vlen-utf8"}]`
+	const vlenRest = `, "shape": [2],
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+		"chunk_key_encoding": {"name": "default"}, "fill_value": "",
+		"codecs": [{"name": "vlen-utf8"}]`
 	for _, tc := range []struct {
 		name, doc string
 		want      sight

@@ -40,7 +40,8 @@ func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 		case meta.IsDocument(entry.Name) && entry.Name != meta.NameArray,
 			entry.Name == MigrationJournal:
 			return true, nil
-		case entry.Dir && !entry.Link || entry.Link && e.Catalog.ShowsLink(ctx, path, entry.Name): // as a listing has it
+		case entry.Dir && !entry.Link,
+			entry.Link && e.Catalog.ShowsLink(ctx, path, entry.Name): // as a listing has it
 			return false, fmt.Errorf("%w: %s holds %q", errGroupNotEmpty, catalog.QuotePath(path),
 				entry.Name)
 		}

@@ -9,8 +9,11 @@ import (
 // TestSameCodecs: two lists of codecs store the same bytes although their writers order members
 // otherwise, or leave out what is the default.
 func TestSameCodecs(t *testing.T) {
-	const shards = `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "codecs": [{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}],
-		"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, "crc32c"], "index_location": "end"}}`
+	const shards = `{"name": "sharding_indexed",
+		"configuration": {"chunk_shape": [2],
+		"codecs": [{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}],
+		"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, "crc32c"],
+		"index_location": "end"}}`
 	for _, c := range []struct {
 		a, b string
 		same bool
@@ -23,14 +26,24 @@ func TestSameCodecs(t *testing.T) {
 			`{"configuration": {"checksum": false, "level": 0}, "name": "zstd"}`, true},
 		{`{"name": "transpose", "configuration": {"order": [1, 0]}}`,
 			`{"name": "transpose", "configuration": {"order": [0, 1]}}`, false},
-		{shards, `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "index_codecs": [{"name": "bytes"}, {"name": "crc32c"}],
-			"codecs": [{"configuration": {"endian": "little"}, "name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}]}}`, true},
-		{shards, `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "index_codecs": [{"name": "bytes"}, {"name": "crc32c"}],
-			"codecs": [{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}], "index_location": "start"}}`, false},
-		{shards, `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "index_codecs": ["bytes"],
-			"codecs": [{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}]}}`, false},
-		{shards, `{"name": "sharding_indexed", "configuration": {"chunk_shape": [1], "index_codecs": ["bytes", "crc32c"],
-			"codecs": [{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}]}}`, false},
+		{shards, `{"name": "sharding_indexed",
+			"configuration": {"chunk_shape": [2],
+			"index_codecs": [{"name": "bytes"}, {"name": "crc32c"}],
+			"codecs": [{"configuration": {"endian": "little"}, "name": "bytes"},
+			{"name": "gzip", "configuration": {"level": 1}}]}}`, true},
+		{shards, `{"name": "sharding_indexed",
+			"configuration": {"chunk_shape": [2],
+			"index_codecs": [{"name": "bytes"}, {"name": "crc32c"}],
+			"codecs": [{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}],
+			"index_location": "start"}}`, false},
+		{shards, `{"name": "sharding_indexed",
+			"configuration": {"chunk_shape": [2], "index_codecs": ["bytes"],
+			"codecs": [{"name": "bytes"},
+			{"name": "gzip", "configuration": {"level": 1}}]}}`, false},
+		{shards, `{"name": "sharding_indexed",
+			"configuration": {"chunk_shape": [1], "index_codecs": ["bytes", "crc32c"],
+			"codecs": [{"name": "bytes"},
+			{"name": "gzip", "configuration": {"level": 1}}]}}`, false},
 	} {
 		var arrays [2]Array
 		for i, list := range []string{c.a, c.b} {

@@ -10,10 +10,11 @@ import (
 // library that took the mount for a store would find groups without arrays. So three members say
 // there that it is not a store:
 //
-//   - "consolidated_metadata" is of a kind that no reader knows, and zarr-python's error names the kind;
+//   - "consolidated_metadata" is of a kind that no reader knows, and zarr-python's error names the
+//     kind;
 //   - "zarr_format" is a text, for readers that leave consolidated metadata aside;
-//   - "node_type" is left out, so that a library which wants to create something goes on, to an error that says why, and does not
-//     just find a group.
+//   - "node_type" is left out, so that a library which wants to create something goes on, to an
+//     error that says why, and does not just find a group.
 
 const (
 	formatMember       = "zarr_format"

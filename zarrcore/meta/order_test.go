@@ -58,8 +58,10 @@ func shardText(chunk string, codecs ...string) string {
 }
 
 func arrayText(shape, codecs string) string {
-	return fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": "uint8", "fill_value": 0, "codecs": [%s],
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": %[1]s}}, "chunk_key_encoding": "default"}`, shape, codecs)
+	return fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": "uint8",
+		"fill_value": 0, "codecs": [%s],
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": %[1]s}},
+		"chunk_key_encoding": "default"}`, shape, codecs)
 }
 
 // TestFortranOrder: the first codec of a chunk says in which order an array is shown, however many

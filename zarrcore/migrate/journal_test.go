@@ -14,8 +14,10 @@ import (
 // else, and is stored as it was read.
 func FuzzJournal(f *testing.F) {
 	f.Add(`{"zarrfs_migration": 1, "steps": []}`)
-	f.Add(`{"zarrfs_migration": 1, "steps": [{"from": 2, "to": 3, "arrays": 1, "kept": ["b"], "changes": [
-		{"key": "a/.zarray", "old": "{}", "new": null}, {"key": "zarr.json", "old": null, "new": "é"}]}]}`)
+	f.Add(`{"zarrfs_migration": 1, "steps": [
+		{"from": 2, "to": 3, "arrays": 1, "kept": ["b"], "changes": [
+		{"key": "a/.zarray", "old": "{}", "new": null},
+		{"key": "zarr.json", "old": null, "new": "é"}]}]}`)
 	f.Add(`{"zarrfs_migration": 1, "steps": [{"changes": [{"key": "../x/.zattrs"}]}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		st := store.New(memstore.New(), "test")

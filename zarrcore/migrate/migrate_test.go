@@ -30,8 +30,10 @@ func hierarchyV2() map[string]string {
 		"g/b/.zarray": zarray, "g/b/0/0": "abde", "g/b/0/1": "c f ",
 		"g/f/.zarray": strings.Replace(zarray, `"C"`, `"F"`, 1), "g/f/0.0": "adbe",
 		"folder/file": "no document",
-		"new/zarr.json": `{"zarr_format": 3, "node_type": "array", "shape": [1], "data_type": "uint8", "fill_value": 0, "codecs": ["bytes"],
-			"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}}, "chunk_key_encoding": "default"}`,
+		"new/zarr.json": `{"zarr_format": 3, "node_type": "array", "shape": [1],
+			"data_type": "uint8", "fill_value": 0, "codecs": ["bytes"],
+			"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}},
+			"chunk_key_encoding": "default"}`,
 	}
 }
 
