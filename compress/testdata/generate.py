@@ -1,6 +1,8 @@
-"""Writes golden.json: objects encoded by numcodecs and by Python's own modules, which our decoders must turn into the inputs again.
+"""Writes golden.json: objects encoded by numcodecs and by Python's own modules, which our decoders
+must turn into the inputs again.
 
-Run in this folder with a Python that has numpy, numcodecs and crc32c. Inputs are written to *.bin next to it.
+Run in this folder with a Python that has numpy, numcodecs and crc32c. Inputs are written to *.bin
+next to it.
 """
 
 import base64
@@ -30,7 +32,8 @@ cases = []
 
 
 def add(codec, name, data, encoded, **config):
-    cases.append({"codec": codec, "config": config, "input": name, "encoded": base64.b64encode(bytes(encoded)).decode()})
+    cases.append({"codec": codec, "config": config, "input": name,
+        "encoded": base64.b64encode(bytes(encoded)).decode()})
 
 
 def raw_lzma(data, filters):
@@ -44,12 +47,14 @@ for name, data in inputs.items():
     for level in (0, 1, 6, 9):
         add("zlib", name, data, zlib.compress(data, level))
         add("gzip", name, data, gzip.compress(data, level, mtime=0))
-    add("gzip", name, data, gzip.compress(data[:half], mtime=0) + gzip.compress(data[half:], mtime=0) + bytes(3))
+    add("gzip", name, data,
+        gzip.compress(data[:half], mtime=0) + gzip.compress(data[half:], mtime=0) + bytes(3))
     for level in (1, 3, 19):
         add("zstd", name, data, Zstd(level).encode(data))
     add("zstd", name, data, Zstd(1, checksum=True).encode(data))
     add("zstd", name, data, bytes(Zstd(1).encode(data[half:]))) if half == 0 else add(
-        "zstd", name, data, bytes(Zstd(1).encode(data[:half])) + b"\x50\x2a\x4d\x18\x03\0\0\0abc" + bytes(Zstd(1).encode(data[half:]))
+        "zstd", name, data, bytes(Zstd(1).encode(data[:half])) + b"\x50\x2a\x4d\x18\x03\0\0\0abc" +
+        bytes(Zstd(1).encode(data[half:]))
     )
     add("lz4", name, data, LZ4().encode(data))
     for level in (1, 9):
@@ -57,7 +62,8 @@ for name, data in inputs.items():
     add("bz2", name, data, bz2.compress(data[:half]) + bz2.compress(data[half:]))
     for check in (lzma.CHECK_NONE, lzma.CHECK_CRC32, lzma.CHECK_CRC64, lzma.CHECK_SHA256):
         add("lzma", name, data, lzma.compress(data, check=check), format=1)
-    add("lzma", name, data, lzma.compress(data[:half]) + bytes(8) + lzma.compress(data[half:]), format=1)
+    add("lzma", name, data,
+        lzma.compress(data[:half]) + bytes(8) + lzma.compress(data[half:]), format=1)
     add("lzma", name, data, lzma.compress(data, filters=[delta, lzma2]), format=1)
     add("lzma", name, data, lzma.compress(data, preset=9 | lzma.PRESET_EXTREME), format=0)
     add("lzma", name, data, lzma.compress(data, format=lzma.FORMAT_ALONE), format=2)
@@ -72,7 +78,8 @@ for name, data in inputs.items():
         add(codec.codec_id, name, data, codec.encode(array), location=codec.location)
     add("fletcher32", name, data, Fletcher32().encode(array))
     add("jenkins_lookup3", name, data, JenkinsLookup3().encode(array))
-    add("jenkins_lookup3", name, data, JenkinsLookup3(initval=5, prefix=b"prefix of the data").encode(array), initval=5, prefix="prefix of the data")
+    add("jenkins_lookup3", name, data, JenkinsLookup3(initval=5,
+        prefix=b"prefix of the data").encode(array), initval=5, prefix="prefix of the data")
 
 for name, data in inputs.items():
     with open(name + ".bin", "wb") as f:

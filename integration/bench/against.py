@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Compare the speed of two zarrfs programs, on the workloads of make_workloads.py.
 
-Usage: against.py --bin zarrfs --base older-zarrfs [--data bench-data] [--rounds 6] [--ops seq,rand,...,write,append] [W1 ...]
+Usage: against.py --bin zarrfs --base older-zarrfs [--data bench-data] [--rounds 6] [--ops
+seq,rand,...,write,append] [W1 ...]
 
-Each round runs both programs, one after the other, and the next round in the opposite order. A ratio is the median of the
-rounds' ratios, base by bin: more than 1 is faster, or takes less of the processor.
+Each round runs both programs, one after the other, and the next round in the opposite order. A
+ratio is the median of the rounds' ratios, base by bin: more than 1 is faster, or takes less of the
+processor.
 """
 
 import os
@@ -41,7 +43,8 @@ class Row:
 
     @staticmethod
     def ratio(results, key):
-        return statistics.median(base[key] / max(ours[key], 1e-9) for base, ours in zip(results["base"], results["ours"]))
+        return statistics.median(base[key] / max(ours[key], 1e-9)
+            for base, ours in zip(results["base"], results["ours"]))
 
     def brief(self):
         name, op, wall, cpu = self.cells
@@ -56,5 +59,6 @@ if __name__ == "__main__":
     args = bench.options(__doc__, 6, "seq,rand,hot,col,write,append", "")
     args.new, args.base = args.bin, os.path.abspath(args.base)
     rows = bench.run_all(args, one_round, Row, prepare)
-    print("\n".join(["| workload | op | time, base by new | processor time | |", "|---|---|---|---|---|", *(row.brief() for row in rows)]))
+    print("\n".join(["| workload | op | time, base by new | processor time | |",
+        "|---|---|---|---|---|", *(row.brief() for row in rows)]))
     sys.exit(any(row.cells[2] < LEAST for row in rows))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare a zarrfs mount with plain files and with the libraries, on the workloads of make_workloads.py.
+"""Compare a zarrfs mount with plain files and libraries, on the workloads of make_workloads.py.
 
 Usage: bench.py --bin zarrfs [--data bench-data] [--rounds 5] [--ops seq,rand,...] [W1 W2 ...]
 
@@ -37,8 +37,10 @@ PATIENCE = 600  # seconds for one run
 class Workload:
     def __init__(self, name, data):
         self.name, w = name, WORKLOADS[name]
-        self.shape, self.itemsize, self.nbytes, self.format = w.shape, w.dtype.itemsize, w.nbytes, w.format
-        self.store, self.plain = os.path.join(data, name + ".zarr"), os.path.join(data, name + ".npy")
+        self.shape, self.itemsize, self.nbytes, self.format = (
+            w.shape, w.dtype.itemsize, w.nbytes, w.format)
+        self.store, self.plain = (
+            os.path.join(data, name + ".zarr"), os.path.join(data, name + ".npy"))
         self.header = os.path.getsize(self.plain) - self.nbytes
 
 
@@ -52,7 +54,8 @@ def run_json(command):
 
 def read_file(op, w, path, header):
     op = "seq" if op == "seq128" else op
-    return run_json([sys.executable, os.path.join(HERE, "reader.py"), op, path, str(header), str(w.itemsize),
+    return run_json([sys.executable, os.path.join(HERE, "reader.py"), op, path, str(header),
+        str(w.itemsize),
                      *map(str, w.shape)])
 
 
@@ -61,8 +64,10 @@ def run_ours(op, w, args):
         result = read_file(op, w, os.path.join(d.dir, "a.raw"), 0)
         memory, status = d.memory(), d.status()
         result.update(
-            daemon_cpu=d.cpu() - d.cpu0, peak=memory["VmHWM"], idle=d.idle, decoded=status["bytes_decoded"],
-            served=status["bytes_served"], chunks=status["chunks_decoded"], cache=status.get("cache_size", 0),
+            daemon_cpu=d.cpu() - d.cpu0, peak=memory["VmHWM"], idle=d.idle,
+            decoded=status["bytes_decoded"],
+            served=status["bytes_served"], chunks=status["chunks_decoded"],
+            cache=status.get("cache_size", 0),
             scratch=status.get("scratch_used", 0))
     return result
 
@@ -86,7 +91,8 @@ def one_round(op, w, args, results):
 
 def medians(results):
     return {
-        who: {key: statistics.median(r[key] for r in runs) for key in runs[0]} for who, runs in results.items()
+        who: {key: statistics.median(r[key] for r in runs) for key in runs[0]}
+        for who, runs in results.items()
     }
 
 
@@ -105,11 +111,13 @@ def warm_page_cache(w):
 def check(w, args):
     """The mount must show exactly the decoded copy; a wrong answer has no speed."""
     want = np.load(w.plain, mmap_mode="r").reshape(-1).view("u1")
-    with Daemon(args.bin, w.store, args.flags) as d, open(os.path.join(d.dir, "a.raw"), "rb", buffering=0) as f:
+    with Daemon(args.bin, w.store, args.flags) as d, open(os.path.join(d.dir, "a.raw"), "rb",
+            buffering=0) as f:
         at = 0
         while part := f.read(1 << 20):
             if part != want[at : at + len(part)].tobytes():
-                raise SystemExit(f"{w.name}: the mount's bytes differ from the decoded copy in [{at}, {at + len(part)})")
+                raise SystemExit(f"{w.name}: the mount's bytes differ from the decoded copy in "
+                    f"[{at}, {at + len(part)})")
             at += len(part)
         if at != w.nbytes:
             raise SystemExit(f"{w.name}: the mount shows {at} bytes, expected {w.nbytes}")
@@ -120,18 +128,21 @@ def options(doc, rounds, ops, peers):
     p = argparse.ArgumentParser(description=doc.splitlines()[0])
     p.add_argument("--bin", required=True, help="the zarrfs binary")
     p.add_argument("--base", help="another zarrfs binary, which against.py compares it with")
-    p.add_argument("--data", default="bench-data", help="folder of the workloads; what is written is written there too")
+    p.add_argument("--data", default="bench-data",
+        help="folder of the workloads; what is written is written there too")
     p.add_argument("--python", help="the Python that has the peers' packages (default: this one)")
     p.add_argument("--rounds", type=int, default=rounds)
     p.add_argument("--ops", default=ops)
     p.add_argument("--peers", default=peers)
-    p.add_argument("--flags", default="", help="further flags for zarrfs mount, separated by spaces")
+    p.add_argument("--flags", default="",
+        help="further flags for zarrfs mount, separated by spaces")
     p.add_argument("--no-check", action="store_true", help="do not compare the bytes")
     p.add_argument("--json", help="file for all single results")
     p.add_argument("names", nargs="*", metavar="W")
     args = p.parse_args()
     args.bin, args.data = os.path.abspath(args.bin), os.path.abspath(args.data)
-    args.ops, args.peers, args.flags = args.ops.split(","), args.peers.split(","), args.flags.split()
+    args.ops, args.peers, args.flags = (
+        args.ops.split(","), args.peers.split(","), args.flags.split())
     return args
 
 
@@ -164,5 +175,7 @@ def prepare(w, args):
 
 
 if __name__ == "__main__":
-    args = options(__doc__, 5, "seq,seq128,rand,hot,col,warm,readers", "plain,tensorstore,zarr,zarrs")
-    print(report.markdown(run_all(args, one_round, lambda w, op, results: report.Row(w.name, op, w.nbytes, medians(results)), prepare)))
+    args = options(__doc__, 5, "seq,seq128,rand,hot,col,warm,readers",
+        "plain,tensorstore,zarr,zarrs")
+    print(report.markdown(run_all(args, one_round,
+        lambda w, op, results: report.Row(w.name, op, w.nbytes, medians(results)), prepare)))

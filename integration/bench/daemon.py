@@ -19,7 +19,8 @@ class Daemon:
         beneath = os.stat(self.dir).st_dev
         self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            [self.binary, "mount", "--foreground", *self.flags, self.store, self.dir], stdout=self.log, stderr=self.log)
+            [self.binary, "mount", "--foreground", *self.flags, self.store, self.dir],
+            stdout=self.log, stderr=self.log)
         for _ in range(2000):
             if os.stat(self.dir).st_dev != beneath:
                 break  # answered by the daemon, which has not listed anything yet
@@ -64,7 +65,8 @@ class Daemon:
             return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def status(self):
-        """What .zarrfs/status.json says, flattened: the members of its objects by their own names."""
+        """What .zarrfs/status.json says, flattened: the members of its objects by their own names.
+        """
         with open(os.path.join(self.dir, ".zarrfs", "status.json")) as f:
             return flatten(json.load(f))
 

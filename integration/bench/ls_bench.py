@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Time `ls` of a group of 100,000 arrays: the mount against the store's own directory.
 
-Usage: ls_bench.py --bin zarrfs [--data bench-data] [--rounds 3] [--views "json,npy,raw" npy] [--long]
+Usage: ls_bench.py --bin zarrfs [--data bench-data] [--rounds 3] [--views "json,npy,raw" npy]
+[--long]
 
 In each round a fresh mount is listed once, which is `first`; then the store's
 directory and the mount are listed in turns, PAIRS times each: `ls` is the median
@@ -25,12 +26,16 @@ from daemon import Daemon
 
 COUNT = 100_000
 PAIRS = 3
-V3 = {"zarr_format": 3, "node_type": "array", "shape": [10], "data_type": "float32", "fill_value": 0,
+V3 = {"zarr_format": 3, "node_type": "array", "shape": [10], "data_type": "float32",
+    "fill_value": 0,
       "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [10]}},
-      "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}
-V2 = {"zarr_format": 2, "shape": [10], "chunks": [10], "dtype": "<f4", "fill_value": 0, "order": "C",
+      "chunk_key_encoding": {"name": "default"},
+      "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}
+V2 = {"zarr_format": 2, "shape": [10], "chunks": [10], "dtype": "<f4", "fill_value": 0,
+    "order": "C",
       "compressor": None, "filters": None}
-FORMATS = {"v3": ("zarr.json", V3, {"zarr_format": 3, "node_type": "group"}), "v2": (".zarray", V2, {"zarr_format": 2})}
+FORMATS = {"v3": ("zarr.json", V3, {"zarr_format": 3, "node_type": "group"}),
+    "v2": (".zarray", V2, {"zarr_format": 2})}
 
 
 def make(fmt, path):
@@ -50,7 +55,8 @@ def make(fmt, path):
 
 def ls(path, *flags):
     began = time.perf_counter()
-    done = subprocess.run(["ls", *flags, path], stdout=subprocess.PIPE, env={**os.environ, "LC_ALL": "C"}, check=True)
+    done = subprocess.run(["ls", *flags, path], stdout=subprocess.PIPE,
+        env={**os.environ, "LC_ALL": "C"}, check=True)
     return time.perf_counter() - began, done.stdout.count(b"\n")
 
 
@@ -83,7 +89,8 @@ def main():
     p.add_argument("--long", action="store_true")
     args = p.parse_args()
     beside = "plain ls -l" if args.long else "store's ls"
-    print(f"| store | views | names | {beside} s | ls s (ratio) | first s (ratio) | first entry ms | "
+    print(
+        f"| store | views | names | {beside} s | ls s (ratio) | first s (ratio) | first entry ms | "
           "daemon CPU s | again CPU s | peak MiB | goals |")
     print("|" + "---|" * 11)
     reached = True
@@ -121,12 +128,19 @@ def measure(fmt, path, views, args):
                 found["ls"].append(ls(d.dir, *flags)[0])
             found["peak"].append(d.memory()["VmHWM"] / (1 << 20))
     m = {k: statistics.median(v) for k, v in found.items()}
-    goals = {"ls within 2 x": m["ls"] <= 2 * m["beside"], "first entry within 100 ms": m["entry"] <= 0.1}
+    goals = {"ls within 2 x": m["ls"] <= 2 * m["beside"],
+        "first entry within 100 ms": m["entry"] <= 0.1}
     if args.long:
         goals = {"again no dearer than first": m["again"] <= m["cpu"]}
     missed = [f"missed: {goal}" for goal, ok in goals.items() if not ok]
-    print(f"| {fmt} | {views} | {names - args.long} | {m['beside']:.3f} | {m['ls']:.3f} ({m['ls'] / m['beside']:.2f}) | "
-          f"{m['first']:.3f} ({m['first'] / m['beside']:.2f}) | {m['entry'] * 1000:.1f} | {m['cpu']:.2f} | {m['again']:.2f} | {m['peak']:.0f} | {', '.join(missed) or 'all'} |")
+    cells = [
+        fmt, views, names - args.long, f"{m['beside']:.3f}",
+        f"{m['ls']:.3f} ({m['ls'] / m['beside']:.2f})",
+        f"{m['first']:.3f} ({m['first'] / m['beside']:.2f})",
+        f"{m['entry'] * 1000:.1f}", f"{m['cpu']:.2f}", f"{m['again']:.2f}", f"{m['peak']:.0f}",
+        ", ".join(missed) or "all",
+    ]
+    print("| " + " | ".join(map(str, cells)) + " |")
     sys.stdout.flush()
     return not missed
 

@@ -82,7 +82,8 @@ def _none():
 WORKLOADS = {
     "W1": Workload(1, "<f4", (240, 721, 1440), (1, 721, 1440), 395, 2, v2=_lz4),
     "W2": Workload(2, "<f4", (512, 1024, 1024), (128, 128, 128), 674, 3, v3=_zstd),
-    "W3": Workload(3, "<u2", (128, 2048, 2048), (8, 256, 256), 507, 3, shards=(32, 1024, 1024), v3=_blosc_zstd),
+    "W3": Workload(3, "<u2", (128, 2048, 2048), (8, 256, 256), 507, 3, shards=(32, 1024, 1024),
+        v3=_blosc_zstd),
     "W4": Workload(4, "<u2", (10980, 10980), (1024, 1024), 135, 2, v2=_zlib),
     "W5": Workload(5, "<f4", (4096, 4096), (64, 64), 29, 2, v2=_lz4),
     "W6": Workload(6, "<f4", (256, 1024, 1024), (1, 1024, 1024), 1024, 3, v3=_none),
@@ -116,7 +117,8 @@ def block(w, start, stop):
     rng = np.random.Generator(np.random.PCG64([w.seed, start]))
     noise = rng.standard_normal(shape, dtype="f4")
     if w.dtype.kind == "f":
-        return keep_mantissa((smooth(start, stop, w.shape) + np.float32(NOISE_F4) * noise).astype("f4"), 11)
+        return keep_mantissa(
+            (smooth(start, stop, w.shape) + np.float32(NOISE_F4) * noise).astype("f4"), 11)
     return ((smooth(start, stop, w.shape) + np.float32(NOISE_U2) * noise) * 16).astype(w.dtype)
 
 

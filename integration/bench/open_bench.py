@@ -32,7 +32,8 @@ MOST, RATIO = 0.1, 1.5
 def document(keys, rows, columns):
     shape, chunk = [rows, columns * CHUNK], [1, CHUNK]
     if keys == "flat":
-        return ".zarray", {"zarr_format": 2, "shape": shape, "chunks": chunk, "dtype": "|u1", "fill_value": 0, "order": "C",
+        return ".zarray", {"zarr_format": 2, "shape": shape, "chunks": chunk, "dtype": "|u1",
+            "fill_value": 0, "order": "C",
                            "compressor": None, "filters": None, "dimension_separator": "."}
     if keys == "strings":
         grid = {"name": "regular", "configuration": {"chunk_shape": [1, 1]}}
@@ -40,7 +41,8 @@ def document(keys, rows, columns):
                              "data_type": "string", "fill_value": "", "chunk_grid": grid,
                              "chunk_key_encoding": {"name": "default"},
                              "codecs": [{"name": "vlen-utf8"}]}
-    return "zarr.json", {"zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint8", "fill_value": 0,
+    return "zarr.json", {"zarr_format": 3, "node_type": "array", "shape": shape,
+        "data_type": "uint8", "fill_value": 0,
                          "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
                          "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}
 
@@ -91,8 +93,11 @@ def opened(path, at, found, when):
 
 
 def measure(binary, stores, rounds):
-    """Seconds of each operation by store, a list with one figure a round. The stores take turns, and so does the order of their turns."""
-    found = {store: {(when, what): [] for when in ("first", "again") for what in ("stat", "open", "read")} for store in stores}
+    """Seconds of each operation by store, a list with one figure a round. The stores take turns,
+    and so does the order of their turns.
+    """
+    found = {store: {(when, what): [] for when in ("first", "again")
+        for what in ("stat", "open", "read")} for store in stores}
     for i in range(rounds + 1):
         for store, at in list(stores.items())[:: 1 if i % 2 else -1]:
             one_round(binary, store, at, found[store])
@@ -130,7 +135,8 @@ def main():
     print("|" + "---|" * 7)
     reached = True
     for keys in ("flat", "nested", "strings"):
-        stores = {os.path.join(args.data, f"open-{keys}-{size}"): (rows, columns) for size, (rows, columns) in SIZES.items()}
+        stores = {os.path.join(args.data, f"open-{keys}-{size}"): (rows, columns)
+            for size, (rows, columns) in SIZES.items()}
         for store, (rows, columns) in stores.items():
             if not os.path.exists(store):
                 make(store, keys, rows, columns)
@@ -144,7 +150,8 @@ def main():
             small, large = statistics.median(small), statistics.median(large)
             ok = large <= MOST and ratio <= RATIO
             reached &= ok
-            print(f"| {keys} | {when} | {what} | {small * 1000:.2f} | {large * 1000:.2f} | {ratio:.2f} | {'all' if ok else 'missed'} |")
+            print(f"| {keys} | {when} | {what} | {small * 1000:.2f} | {large * 1000:.2f} | "
+                f"{ratio:.2f} | {'all' if ok else 'missed'} |")
         sys.stdout.flush()
     return 0 if reached else 1
 

@@ -46,7 +46,8 @@ def open_zarrs(store, name, fmt, op):
 def main():
     library, op, store, name, fmt = sys.argv[1:]
     array, read = globals()["open_" + library](store, name, int(fmt), op)
-    shape, itemsize = tuple(array.shape), np.dtype(getattr(array.dtype, "numpy_dtype", array.dtype)).itemsize
+    shape, itemsize = (
+        tuple(array.shape), np.dtype(getattr(array.dtype, "numpy_dtype", array.dtype)).itemsize)
     everything = tuple(slice(None) for _ in shape)
 
     def read_runs(runs, n):

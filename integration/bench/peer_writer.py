@@ -3,7 +3,8 @@
 
 Usage: peer_writer.py tensorstore|zarr|zarrs OP STORE SOURCE FORMAT ROWS
 
-The data is in memory before the time starts; interpreter start and opening the array are not counted.
+The data is in memory before the time starts; interpreter start and opening the array are not
+counted.
 """
 
 import json

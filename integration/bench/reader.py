@@ -39,7 +39,9 @@ def seq(path, **_):
 
 
 def warm(path, **_):
-    """Whole reads again and again: the median of the fourth to the eighth. By then a mount that streams keeps the pages."""
+    """Whole reads again and again: the median of the fourth to the eighth. By then a mount that
+    streams keeps the pages.
+    """
     buffer = new_buffer()
     runs = []
     for _ in range(8):

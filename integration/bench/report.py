@@ -29,7 +29,9 @@ class Row:
         return self.results[peer]["wall"] / self.ours["wall"] if peer in self.results else None
 
     def amplification(self):
-        """Decoded bytes by what one decode of the array would be, for whole reads; by the bytes served for others."""
+        """Decoded bytes by what one decode of the array would be, for whole reads; by the bytes
+        served for others.
+        """
         whole = self.op in ("seq", "seq128", "warm", "readers")
         return self.ours["decoded"] / (self.nbytes if whole else max(1, self.ours["served"]))
 
@@ -42,14 +44,22 @@ class Row:
                 yield f"{peer} >= {goal:g}", f"{found:.2f}", found >= goal
         limit = MAX_AMPLIFICATION.get(self.op)
         if limit:
-            yield f"decoded <= {limit:g}", f"{self.amplification():.2f}", self.amplification() <= limit
-        above, room = self.ours["peak"] - self.ours["idle"], self.ours["cache"] + self.ours["scratch"] + MAX_ABOVE_IDLE
+            yield (
+                f"decoded <= {limit:g}",
+                f"{self.amplification():.2f}",
+                self.amplification() <= limit
+            )
+        above, room = (
+            self.ours["peak"] - self.ours["idle"],
+            self.ours["cache"] + self.ours["scratch"] + MAX_ABOVE_IDLE
+        )
         yield f"memory <= {room // MIB} MiB", f"{above / MIB:.0f} MiB", above <= room
 
     def brief(self):
         missed = [f"{want}: {found}" for want, found, reached in self.targets() if not reached]
         times = ", ".join(f"{who} {r['wall']:.4f}" for who, r in self.results.items())
-        return f"{self.workload} {self.op}: {times}" + (f"   MISSED {'; '.join(missed)}" if missed else "")
+        return f"{self.workload} {self.op}: {times}" + (f"   MISSED {'; '.join(missed)}"
+            if missed else "")
 
     def cells(self):
         yield self.workload
@@ -71,17 +81,20 @@ def seconds(value):
 
 def markdown(rows):
     """The table, and how many targets are reached."""
-    head = ("workload", "op", "zarrfs s", "plain file s (ratio)", "tensorstore", "zarr-python 3", "zarr-python 3 + zarrs",
+    head = ("workload", "op", "zarrfs s", "plain file s (ratio)", "tensorstore", "zarr-python 3",
+        "zarr-python 3 + zarrs",
             "daemon CPU s", "reader CPU s", "peak MiB (idle)", "decoded / array", "targets")
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(row.cells()) + " |" for row in rows]
     single = {r.workload: r.ours["daemon_cpu"] for r in rows if r.op == "seq"}
     for r in rows:
         if r.op == "readers" and r.workload in single:
-            lines.append(f"\n{r.workload}: four readers took {r.ours['daemon_cpu'] / max(single[r.workload], 1e-9):.2f} times "
+            times = r.ours["daemon_cpu"] / max(single[r.workload], 1e-9)
+            lines.append(f"\n{r.workload}: four readers took {times:.2f} times "
                          "the daemon's CPU of one, its copying to the kernel included.")
     checks = [(r, *t) for r in rows for t in r.targets()]
-    missed = [f"{r.workload} {r.op} {want}: {found}" for r, want, found, reached in checks if not reached]
+    missed = [f"{r.workload} {r.op} {want}: {found}"
+        for r, want, found, reached in checks if not reached]
     lines.append(f"\nTargets reached: {len(checks) - len(missed)} of {len(checks)}." +
                  (" Missed: " + "; ".join(missed) + "." if missed else ""))
     return "\n".join(lines)

@@ -1,4 +1,6 @@
-"""The random runs and columns that every contestant reads or writes: the same ones for file and library."""
+"""The random runs and columns that every contestant reads or writes: the same ones for file and
+library.
+"""
 
 import random
 import resource
@@ -14,7 +16,8 @@ def random_runs(shape, itemsize, count, seed):
     rng = random.Random(seed)
     n = RUN_BYTES // itemsize
     return [
-        (*(rng.randrange(d) for d in shape[:-1]), rng.randrange(shape[-1] - n + 1)) for _ in range(count)
+        (*(rng.randrange(d) for d in shape[:-1]), rng.randrange(shape[-1] - n + 1))
+        for _ in range(count)
     ], n
 
 
@@ -37,7 +40,8 @@ def measured(work):
     def cpu():
         return sum(
             r.ru_utime + r.ru_stime
-            for r in (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+            for r in (resource.getrusage(resource.RUSAGE_SELF),
+                resource.getrusage(resource.RUSAGE_CHILDREN))
         )
 
     before, began = cpu(), time.perf_counter()

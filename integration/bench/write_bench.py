@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Compare writing through a zarrfs mount with the libraries, on the workloads of make_workloads.py.
 
-Usage: write_bench.py --bin zarrfs [--data bench-data] [--rounds 3] [--ops write,over,...] [W1 W2 ...]
+Usage: write_bench.py --bin zarrfs [--data bench-data] [--rounds 3] [--ops write,over,...] [W1 W2
+...]
 
-Each contestant writes an array of the same chunks and codecs into a store of its own, made anew for each run, one
-contestant after the other in each round. The table on standard output has the medians; `ratio` is the peer's time by ours.
+Each contestant writes an array of the same chunks and codecs into a store of its own, made anew for
+each run, one contestant after the other in each round. The table on standard output has the
+medians; `ratio` is the peer's time by ours.
 """
 
 import json
@@ -68,17 +70,20 @@ def append_rows(w):
 def run_ours(op, w, store, args):
     base = op.removesuffix("64")
     with Daemon(args.bin, store, [*args.flags, *FLAGS.get(op, [])]) as d:
-        result = run_json([sys.executable, os.path.join(HERE, "writer.py"), base, d.dir, w.plain, str(append_rows(w))])
+        result = run_json([sys.executable, os.path.join(HERE, "writer.py"), base, d.dir, w.plain,
+            str(append_rows(w))])
         status = d.status()
         result.update(
-            daemon_cpu=d.cpu() - d.cpu0, peak=d.memory()["VmHWM"], idle=d.idle, cache=status.get("cache_size", 0),
+            daemon_cpu=d.cpu() - d.cpu0, peak=d.memory()["VmHWM"], idle=d.idle,
+            cache=status.get("cache_size", 0),
             dirty=status.get("dirty_size", 0), encoded=status.get("chunks_encoded", 0))
     return result
 
 
 def run_peer(who, op, w, store, args):
     python = args.python or sys.executable
-    result = run_json([python, os.path.join(HERE, "peer_writer.py"), who, op, store, w.plain, str(w.format), str(append_rows(w))])
+    result = run_json([python, os.path.join(HERE, "peer_writer.py"), who, op, store, w.plain,
+        str(w.format), str(append_rows(w))])
     return {**result, "peak": result["maxrss"]}
 
 
@@ -87,12 +92,17 @@ def one_round(op, w, args, results):
         with tempfile.TemporaryDirectory(prefix="write-", dir=args.data) as folder:
             store = prepare(op, w, folder)
             try:
-                result = run_ours(op, w, store, args) if who == "ours" else run_peer(who, op, w, store, args)
+                result = (
+                    run_ours(op, w, store, args)
+                    if who == "ours"
+                    else run_peer(who, op, w, store, args)
+                )
                 result["stored"] = stored_bytes(store)
                 if who == "ours" and who not in results and not args.no_check:
                     check(op, w, store, args)
             except (RuntimeError, subprocess.TimeoutExpired, OSError, KeyError) as err:
-                print(f"{w.name} {op} {who}: {type(err).__name__} {err}", file=sys.stderr, flush=True)
+                print(f"{w.name} {op} {who}: {type(err).__name__} {err}",
+                    file=sys.stderr, flush=True)
                 continue
             results.setdefault(who, []).append(result)
 
@@ -104,7 +114,8 @@ def check(op, w, store, args):
     want = np.load(w.plain, mmap_mode="r")
     want = want[: APPENDS * append_rows(w)] if op == "append" else want
     done = subprocess.run(
-        [args.python or sys.executable, "-c", CHECK, os.path.join(store, "a"), "zarr3" if w.format == 3 else "zarr", w.plain, str(len(want))])
+        [args.python or sys.executable, "-c", CHECK, os.path.join(store, "a"),
+            "zarr3" if w.format == 3 else "zarr", w.plain, str(len(want))])
     if done.returncode != 0:
         raise SystemExit(f"{w.name} {op}: the array that was written differs from its source")
 
@@ -112,11 +123,13 @@ def check(op, w, store, args):
 CHECK = """
 import sys, numpy as np, tensorstore as ts
 path, driver, source, rows = sys.argv[1:]
-a = ts.open({"driver": driver, "kvstore": {"driver": "file", "path": path + "/"}}, open=True).result()
+kvstore = {"driver": "file", "path": path + "/"}
+a = ts.open({"driver": driver, "kvstore": kvstore}, open=True).result()
 want = np.load(source, mmap_mode="r")[: int(rows)]
 def same(start, stop):
     return np.array_equal(a[start:stop].read().result().view("u1"), want[start:stop].view("u1"))
-sys.exit(a.shape != want.shape or not all(same(i, min(i + 64, len(want))) for i in range(0, len(want), 64)))
+steps = range(0, len(want), 64)
+sys.exit(a.shape != want.shape or not all(same(i, min(i + 64, len(want))) for i in steps))
 """
 
 
@@ -125,23 +138,33 @@ class Row:
 
     def __init__(self, w, op, results):
         self.w, self.op = w, op
-        self.results = {who: {k: statistics.median(r[k] for r in runs) for k in runs[0]} for who, runs in results.items()}
+        self.results = {who: {k: statistics.median(r[k] for r in runs) for k in runs[0]}
+            for who, runs in results.items()}
         self.ours = self.results["ours"]
 
     def targets(self):
         """Each target: what is asked, what is found, whether it is reached."""
         for who, found in self.results.items():
             if who != "ours" and self.op == "write":
-                goal, ratio = TARGETS.get(who, {}).get(self.w.name), found["wall"] / self.ours["wall"]
+                goal, ratio = (
+                    TARGETS.get(who, {}).get(self.w.name), found["wall"] / self.ours["wall"])
                 if goal:
                     yield f"{who} >= {goal:g}", f"{ratio:.2f}", ratio >= goal
                 stored = self.ours["stored"] / found["stored"]
                 yield f"stored <= {MAX_STORED} {who}", f"{stored:.2f}", stored <= MAX_STORED
         room = self.ours["dirty"] + self.ours["cache"] + MAX_ABOVE
-        yield f"memory <= {room / MIB:.0f} MiB", f"{self.ours['peak'] / MIB:.0f}", self.ours["peak"] <= room
+        yield (
+            f"memory <= {room / MIB:.0f} MiB",
+            f"{self.ours['peak'] / MIB:.0f}",
+            self.ours["peak"] <= room
+        )
         if self.op in ("write", "write64", "over"):
             chunks = chunk_count(self.w)
-            yield f"chunks encoded <= {chunks}", f"{self.ours['encoded']:.0f}", 0 < self.ours["encoded"] <= chunks
+            yield (
+                f"chunks encoded <= {chunks}",
+                f"{self.ours['encoded']:.0f}",
+                0 < self.ours["encoded"] <= chunks
+            )
 
     def brief(self):
         return " | ".join(self.cells())
@@ -153,9 +176,13 @@ class Row:
             yield f"{seconds(r['wall'])} ({r['wall'] / self.ours['wall']:.2f})" if r else "–"
         yield seconds(self.ours["daemon_cpu"])
         yield f"{self.ours['peak'] / MIB:.0f} ({self.ours['idle'] / MIB:.0f})"
-        yield "/".join(f"{r['peak'] / MIB:.0f}" for who, r in self.results.items() if who != "ours") or "–"
+        yield (
+            "/".join(f"{r['peak'] / MIB:.0f}" for who, r in self.results.items() if who != "ours")
+            or "–"
+        )
         yield f"{self.ours['stored'] / MIB:.0f}"
-        missed = [f"{want} (found {found})" for want, found, reached in self.targets() if not reached]
+        missed = [f"{want} (found {found})"
+            for want, found, reached in self.targets() if not reached]
         yield "missed: " + ", ".join(missed) if missed else "all"
 
 
@@ -165,10 +192,14 @@ def chunk_count(w):
 
 
 def markdown(rows):
-    head = ("workload", "op", "zarrfs s", "tensorstore s (ratio)", "zarr-python 3", "zarr-python 3 + zarrs", "daemon CPU s",
+    head = ("workload", "op", "zarrfs s", "tensorstore s (ratio)", "zarr-python 3",
+        "zarr-python 3 + zarrs", "daemon CPU s",
             "peak MiB (idle)", "peak of peers", "stored MiB", "goals")
-    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(r.cells()) + " |" for r in rows)])
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
+        *("| " + " | ".join(r.cells()) + " |" for r in rows)])
 
 
 if __name__ == "__main__":
-    print(markdown(run_all(options(__doc__, 3, "write,write64,over,randw,append", "tensorstore,zarr"), one_round, Row)))
+    print(
+        markdown(run_all(options(__doc__, 3, "write,write64,over,randw,append", "tensorstore,zarr"),
+        one_round, Row)))

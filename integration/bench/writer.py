@@ -20,7 +20,8 @@ MIB = 1 << 20
 
 def write(mount, source, **_):
     """cp of a .npy over the array."""
-    return measured(lambda: subprocess.run(["cp", source, os.path.join(mount, "a.npy")], check=True))
+    return measured(lambda: subprocess.run(["cp", source, os.path.join(mount, "a.npy")],
+        check=True))
 
 
 def over(mount, data, **_):

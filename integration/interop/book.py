@@ -1,7 +1,7 @@
 """Keeps account of what a generator wrote: one manifest and expected copies for each store.
 
 OUT/stores/NAME        the store, as its writing library left it
-OUT/expected/NAME/…    what each of its arrays must read as, in np.save's format, or as lines of JSON
+OUT/expected/NAME/…    what each of its arrays must read as, as np.save writes it, or lines of JSON
 OUT/manifests/NAME.json  the arrays, and what could not be written, with the reason
 """
 
@@ -30,23 +30,28 @@ class Book:
         os.makedirs(self.expected)
 
     def add(self, path, expected, view=None, descr=None):
-        """An array at path of the store must read as expected; view is its name in the mount, without suffix.
+        """An array at path of the store must read as expected; view is its name in the mount,
+        without suffix.
 
         descr is what its .npy header says where NumPy has no such type.
         """
         file = f"{len(self.arrays):04d}.npy"
         save(os.path.join(self.expected, file), np.array(expected, order="C"), descr)
-        self.arrays.append({"path": path, "view": shown(path) if view is None else view, "expected": file})
+        self.arrays.append({"path": path, "view": shown(path) if view is None else view,
+            "expected": file})
 
     def add_lines(self, path, expected, view=None, of_bytes=False):
-        """An array at path, of elements without a fixed size, must read as expected: objects in C order."""
+        """An array at path, of elements without a fixed size, must read as expected: objects in C
+        order.
+        """
         file = f"{len(self.arrays):04d}.jsonl"
         with open(os.path.join(self.expected, file), "w", encoding="utf-8", newline="\n") as f:
             f.writelines(cases_vlen.line(v) + "\n" for v in expected.ravel().tolist())
         strings = cases_vlen.fixed(expected, of_bytes)
         if strings is not None:
             np.save(os.path.join(self.expected, file + ".npy"), strings)
-        self.arrays.append({"path": path, "view": shown(path) if view is None else view, "expected": file})
+        self.arrays.append({"path": path, "view": shown(path) if view is None else view,
+            "expected": file})
 
     def oracle(self, path, read, want):
         """Note where the writing library itself does not read back what was written."""
@@ -80,13 +85,17 @@ class Book:
         folder = os.path.join(self.out, "manifests")
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, self.name + ".json"), "w") as f:
-            json.dump({"store": self.name, "arrays": self.arrays, "skipped": self.skipped, "doubts": self.doubts}, f, indent=1)
+            json.dump({"store": self.name, "arrays": self.arrays, "skipped": self.skipped,
+                "doubts": self.doubts}, f, indent=1)
         doubts = f", {len(self.doubts)} that the library reads otherwise" if self.doubts else ""
-        print(f"{self.name}: {len(self.arrays)} arrays, {len(self.skipped)} not written{doubts}", flush=True)
+        print(f"{self.name}: {len(self.arrays)} arrays, {len(self.skipped)} not written{doubts}",
+            flush=True)
 
 
 def shown(path):
-    """A path as the mount spells it: control characters, and % where it could be read as an escape, are %XX."""
+    """A path as the mount spells it: control characters, and % where it could be read as an escape,
+    are %XX.
+    """
     path = re.sub(r"%(?=[0-9A-Fa-f]{2}|[._~/]|$)", "%25", path)
     return "".join(f"%{ord(c):02X}" if ord(c) < 32 or ord(c) == 127 else c for c in path)
 

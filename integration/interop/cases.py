@@ -103,7 +103,8 @@ def _plain(dtype, shape, rng, special):
     elif kind in "Mm":
         flat = rng.integers(-(10**9), 10**9, n).astype("i8")
         flat[: n // 9] = np.iinfo("i8").min  # NaT
-        return flat.astype(dtype.byteorder + "i8" if dtype.byteorder in "<>" else "i8").view(dtype).reshape(shape)
+        return flat.astype(dtype.byteorder + "i8" if dtype.byteorder in "<>"
+            else "i8").view(dtype).reshape(shape)
     elif kind == "S":
         flat = np.array([_text(rng, dtype.itemsize, "abcXYZ 09").encode() for _ in range(n)], dtype)
     elif kind == "U":
@@ -147,7 +148,8 @@ def fills(dtype):
         info = np.iinfo(dtype)
         return {"max": info.max, "min": info.min, "small": 7}
     if kind == "f":
-        return {"nan": np.nan, "inf": np.inf, "neginf": -np.inf, "half": 1.5, "tenth": 0.1, "negzero": -0.0}
+        return {"nan": np.nan, "inf": np.inf, "neginf": -np.inf, "half": 1.5, "tenth": 0.1,
+            "negzero": -0.0}
     if kind == "c":
         return {"odd": 1.5 - 2j, "nan": complex(np.nan, np.inf), "neg": complex(-0.0, -np.inf)}
     if kind in "Mm":

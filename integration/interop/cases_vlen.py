@@ -7,7 +7,8 @@ import numpy as np
 
 from cases import seed_of
 
-WORDS = ["", "a", "grün", "名前 😀", 'quote " and \\', "two\nlines\t", "\x01\x7f", "long " * 40, "plain", "e\u0301"]
+WORDS = ["", "a", "grün", "名前 😀", 'quote " and \\', "two\nlines\t", "\x01\x7f", "long " * 40,
+    "plain", "e\u0301"]
 VALUES = ["text", "", 1, -2.5, None, True, [1, ["x"]], {"b": {"c": "ü"}, "a": 1}]
 
 
@@ -37,7 +38,8 @@ def _numbers(dtype, n, rng):
     if dtype.kind == "f":
         return np.round(rng.standard_normal(n) * 100, 3).astype(dtype)
     info = np.iinfo(dtype)
-    return rng.integers(info.min, info.max, n, dtype=dtype.newbyteorder("="), endpoint=True).astype(dtype)
+    return rng.integers(info.min, info.max, n, dtype=dtype.newbyteorder("="), endpoint=True).astype(
+        dtype)
 
 
 def line(value):
@@ -45,12 +47,15 @@ def line(value):
     if isinstance(value, bytes):
         value = base64.b64encode(value).decode()
     if isinstance(value, np.ndarray):
-        value = [float(str(v)) for v in value] if value.dtype.kind == "f" else value.tolist()  # as few digits as the type needs
+        # as few digits as the type needs
+        value = [float(str(v)) for v in value] if value.dtype.kind == "f" else value.tolist()
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def fixed(data, of_bytes=False):
-    """The array as NumPy's strings of one width, or byte strings; None if there are other elements among them."""
+    """The array as NumPy's strings of one width, or byte strings; None if there are other elements
+    among them.
+    """
     kind, letter = (bytes, "S") if of_bytes else (str, "U")
     flat = data.ravel().tolist()
     if not all(isinstance(v, kind) for v in flat):

@@ -30,10 +30,12 @@ def header_of(path):
 
 
 def in_fortran_order(header):
-    """The same header for an array whose bytes are in Fortran order, as NumPy writes it. It has no function for version 3, which is
+    """The same header for an array whose bytes are in Fortran order, as NumPy writes it. It has no
+    function for version 3, which is
     version 2 in UTF-8."""
     size, coding = (2 if header[6] == 1 else 4), ("latin1" if header[6] < 3 else "utf8")
-    text = header[8 + size :].decode(coding).rstrip().replace("'fortran_order': False", "'fortran_order': True", 1)
+    text = header[8 + size :].decode(coding).rstrip().replace("'fortran_order': False",
+        "'fortran_order': True", 1)
     shape = ast.literal_eval(text)["shape"]
     if shape:
         text += " " * (21 - len(repr(shape[-1])))  # room for that axis to grow
@@ -71,15 +73,20 @@ def check_raw(path, expected):
         found = np.frombuffer(f.read(), expected.dtype)
     size = os.stat(path).st_size
     if size != expected.nbytes or found.size != expected.size:
-        return f"size: expected {expected.nbytes} bytes, found {size} by stat, {found.nbytes} by reading"
+        return (
+            f"size: expected {expected.nbytes} bytes, found {size} by stat, {found.nbytes} "
+            f"by reading")
     if found.tobytes() != expected.tobytes():
         return first_difference(found.reshape(expected.shape), expected)
     return None
 
 
 def same_value(found, expected):
-    """Whether two lines say the same: strings and lists letter for letter, but JSON that a library wrote as it spelled it."""
-    return found == expected or json.loads(found) == json.loads(expected) and expected[0] not in '"['
+    """Whether two lines say the same: strings and lists letter for letter, but JSON that a library
+    wrote as it spelled it.
+    """
+    return (
+        found == expected or json.loads(found) == json.loads(expected) and expected[0] not in '"[')
 
 
 def check_lines(path, expected_path):
@@ -155,7 +162,8 @@ def main():
         arrays = json.load(f)["arrays"]
     different = 0
     for array in arrays:
-        wrong = list(problems(os.path.join(mount, array["view"]), os.path.join(expected, array["expected"])))
+        wrong = list(problems(os.path.join(mount, array["view"]),
+            os.path.join(expected, array["expected"])))
         different += bool(wrong)
         for line in wrong:
             print(f"DIFFERENT {os.path.basename(expected)}/{array['path']}{line}")

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Compare arrays that zarrfs migrated to format 3 with their expected copies, as zarr-python 3 reads them.
+"""Compare arrays that zarrfs migrated to format 3 with their expected copies, as zarr-python 3
+reads them.
 
 Usage: compare_migrated.py STORE EXPECTED PATHS
 
-PATHS is a JSON file: a list of objects with the array's path and the name of its expected copy, a .npy or .jsonl file. A line is printed
-for each difference and one at the end; the exit status is 1 if anything differs. What the library cannot read is left out.
+PATHS is a JSON file: a list of objects with the array's path and the name of its expected copy, a
+.npy or .jsonl file. A line is printed for each difference and one at the end; the exit status is 1
+if anything differs. What the library cannot read is left out.
 """
 
 import base64
@@ -21,7 +23,9 @@ warnings.simplefilter("ignore")
 
 # What zarr-python 3.1 itself cannot read: the registered name of structured types, and .xz with
 # filters, which numcodecs writes.
-UNREADABLE = re.compile(r"No Zarr data type found that matches \{'name': 'struct'|Cannot specify filters except with FORMAT_RAW")
+UNREADABLE = re.compile(
+    r"No Zarr data type found that matches \{'name': 'struct'|"
+    r"Cannot specify filters except with FORMAT_RAW")
 
 
 def problem(store, path, expected):
@@ -38,7 +42,9 @@ def problem(store, path, expected):
 
 
 def line_problem(store, path, expected):
-    """The same for an array whose elements have no fixed size, of which expected has the lines of the .jsonl view."""
+    """The same for an array whose elements have no fixed size, of which expected has the lines of
+    the .jsonl view.
+    """
     array = zarr.open_array(store, path=path, mode="r", zarr_format=3)
     found = np.asarray(array[...]).reshape(-1)
     with open(expected) as f:
@@ -60,7 +66,11 @@ def main():
     for a in arrays:
         try:
             copy = os.path.join(expected, a["expected"])
-            wrong = line_problem(store, a["path"], copy) if copy.endswith(".jsonl") else problem(store, a["path"], np.load(copy))
+            wrong = (
+                line_problem(store, a["path"], copy)
+                if copy.endswith(".jsonl")
+                else problem(store, a["path"], np.load(copy))
+            )
         except Exception as err:  # the library may raise anything
             wrong = f"{type(err).__name__}: {err}"
         if wrong and UNREADABLE.search(wrong):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Make arrays through a mount, with plain NumPy and the shell's means, for other libraries to read from the store.
+"""Make arrays through a mount, with plain NumPy and the shell's means, for other libraries to read
+from the store.
 
 Usage: fill_mount.py MOUNT EXPECTED FORMAT [plain]
 
-EXPECTED/NNN.npy is what the array at a path of EXPECTED/arrays.json must read as. With "plain" there are only integers and floats,
-for netcdf-c, which opens no file that has anything else.
+EXPECTED/NNN.npy is what the array at a path of EXPECTED/arrays.json must read as. With "plain"
+there are only integers and floats, for netcdf-c, which opens no file that has anything else.
 """
 
 import itertools
@@ -25,12 +26,14 @@ def by_save(path, data):
 
 
 def by_copy(path, data):
-    np.save(path + ".tmp.npy", data)  # no view of an array that anybody knows, but a file of the mount
+    # no view of an array that anybody knows, but a file of the mount
+    np.save(path + ".tmp.npy", data)
     shutil.move(path + ".tmp.npy", path)
 
 
 def by_memmap(path, data):
-    mapped = np.lib.format.open_memmap(path, "w+", data.dtype, data.shape, fortran_order=data.flags.fnc)
+    mapped = np.lib.format.open_memmap(path, "w+", data.dtype, data.shape,
+        fortran_order=data.flags.fnc)
     mapped[...] = data
     mapped.flush()
 
@@ -51,7 +54,8 @@ class Filled:
         os.makedirs(os.path.join(self.mount, group), exist_ok=True)
         path = os.path.join(self.mount, group, name + ".npy")
         write(path, data)
-        os.setxattr(path, "user.zarr.dimension_names", json.dumps([f"{name}_{i}" for i in range(data.ndim)]).encode())
+        os.setxattr(path, "user.zarr.dimension_names",
+            json.dumps([f"{name}_{i}" for i in range(data.ndim)]).encode())
         os.setxattr(path, "user.zarr.attr.units", b"K")
         file = f"{len(self.arrays):03d}.npy"
         np.save(os.path.join(self.expected, file), data)
@@ -80,10 +84,12 @@ def main():
             filled.add("structs", name.replace(" ", "_"), sample(fields, (11,)))
     for (name, shape), dtype in itertools.product(SHAPES.items(), ("|u1", ">i4", "<f8", "<c8")):
         filled.add("shapes", f"{name}_{name_of(dtype)}", sample(dtype, shape))
-    for dtype, write in itertools.product(("|i1", "<i2", ">f4", "<c16"), (by_copy, by_memmap, by_parts)):
+    for dtype, write in itertools.product(("|i1", "<i2", ">f4", "<c16"),
+            (by_copy, by_memmap, by_parts)):
         filled.add("ways", f"{write.__name__}_{name_of(dtype)}", sample(dtype, SHAPE), write)
     for dtype, write in itertools.product(("<i2", ">f8"), (by_save, by_copy, by_memmap)):
-        filled.add("fortran", f"{write.__name__}_{name_of(dtype)}", np.asfortranarray(sample(dtype, SHAPE)), write)
+        filled.add("fortran", f"{write.__name__}_{name_of(dtype)}",
+            np.asfortranarray(sample(dtype, SHAPE)), write)
     filled.close()
 
 

@@ -1,6 +1,6 @@
 """What xarray and dask find in the .nc of a group whose datasets are laid out in chunks.
 
-group_chunks.py make DIR          makes a store: regular chunks, shards, edges, an array in one chunk
+group_chunks.py make DIR          makes a store: chunks, shards, edges, an array in one chunk
 group_chunks.py read STORE NC     compares chunks and values with those of zarr-python
 group_chunks.py write STORE NC    writes parts of chunks and edges through h5py and netCDF4
 """

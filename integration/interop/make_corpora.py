@@ -37,7 +37,8 @@ def unpacked(corpora):
     """The folder of unpacked corpora: itself, or a temporary one."""
     with tempfile.TemporaryDirectory() as tmp:
         for name, part in NAMES.items():
-            whole, archive = os.path.join(corpora, name), os.path.join(corpora, f"{name}-{part}.tar.gz")
+            whole, archive = (
+                os.path.join(corpora, name), os.path.join(corpora, f"{name}-{part}.tar.gz"))
             if os.path.isdir(whole):
                 os.symlink(os.path.abspath(whole), os.path.join(tmp, name))
             elif os.path.exists(archive):
@@ -55,7 +56,8 @@ def find(folder, want):
 
 
 def zarr2(folder, out):
-    """All arrays of zarr-python 2's fixture. Variant i/0 is uncompressed: i/j must read as it does."""
+    """All arrays of zarr-python 2's fixture. Variant i/0 is uncompressed: i/j must read as it does.
+    """
     book = Book(out, "corpus-zarr-python-2")
     shutil.copytree(folder, book.store)
     oracle = os.path.join(out, "oracle")
@@ -76,7 +78,8 @@ def name_separator(folder):
     file = os.path.join(folder, ".zarray")
     with open(file) as f:
         doc = json.load(f)
-    if "dimension_separator" not in doc and len(doc["shape"]) > 1 and os.path.isdir(os.path.join(folder, "0")):
+    if "dimension_separator" not in doc and len(doc["shape"]) > 1 and os.path.isdir(
+            os.path.join(folder, "0")):
         with open(file, "w") as f:
             json.dump({**doc, "dimension_separator": "/"}, f)
 
@@ -89,8 +92,10 @@ def single(book, path, data, encoded, config):
     order = "F" if data.flags.f_contiguous and not data.flags.c_contiguous else "C"
     with open(os.path.join(folder, ".zarray"), "w") as f:
         json.dump({
-            "zarr_format": 2, "shape": data.shape, "chunks": data.shape, "dtype": data.dtype.str, "fill_value": None,
-            "order": order, "compressor": config if is_bytes else None, "filters": None if is_bytes else [config],
+            "zarr_format": 2, "shape": data.shape, "chunks": data.shape, "dtype": data.dtype.str,
+            "fill_value": None,
+            "order": order, "compressor": config if is_bytes else None,
+            "filters": None if is_bytes else [config],
         }, f)
     shutil.copyfile(encoded, os.path.join(folder, ".".join("0" * data.ndim)))
 
@@ -112,18 +117,22 @@ def numcodecs_fixture(folder, out):
             config = json.load(f)
         base = os.path.dirname(os.path.dirname(file))
         if config["id"] in UNSUPPORTED:
-            book.skip(os.path.relpath(os.path.dirname(file), folder), f"codec {config['id']} is not among those to read")
+            book.skip(os.path.relpath(os.path.dirname(file), folder),
+                f"codec {config['id']} is not among those to read")
             continue
         if config["id"] == "shuffle" and config["elementsize"] == 0:
-            book.skip(os.path.relpath(os.path.dirname(file), folder), "netcdf-c means another thing by an elementsize of 0, and counts")
+            book.skip(os.path.relpath(os.path.dirname(file), folder),
+                "netcdf-c means another thing by an elementsize of 0, and counts")
             continue
         for encoded in sorted(glob.glob(os.path.join(os.path.dirname(file), "encoded.*.dat"))):
             number = encoded.split(".")[-2]
             path = os.path.relpath(encoded[: -len(".dat")], folder)
             if config["id"] in OBJECTS or config.get("dtype") == "|O":
-                data = np.load(os.path.join(base, f"array.{number}.npy"), allow_pickle=True)  # these are numcodecs' own
+                # these are numcodecs' own
+                data = np.load(os.path.join(base, f"array.{number}.npy"), allow_pickle=True)
                 single(book, path, data.astype(object), encoded, config)
-                book.add_lines(path, without_nan(data.astype(object)), of_bytes=config["id"] == "vlen-bytes")
+                book.add_lines(path, without_nan(data.astype(object)),
+                    of_bytes=config["id"] == "vlen-bytes")
                 continue
             try:
                 data = np.load(os.path.join(base, f"array.{number}.npy"))
@@ -146,7 +155,8 @@ def c_blosc(folder, out):
     data = np.arange(1000000, dtype="<i4")
     for file in sorted(glob.glob(os.path.join(folder, "*.cdata"))):
         path = os.path.basename(file)[: -len(".cdata")]
-        single(book, path, data, file, {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0})
+        single(book, path, data, file,
+            {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0})
         book.add(path, data)
     book.close()
 
@@ -156,7 +166,8 @@ def main():
     warnings.simplefilter("ignore")
     missing = 0
     with unpacked(corpora) as tmp:
-        for name, make in {"zarr-python-2": zarr2, "numcodecs": numcodecs_fixture, "c-blosc": c_blosc}.items():
+        for name, make in {"zarr-python-2": zarr2, "numcodecs": numcodecs_fixture,
+                "c-blosc": c_blosc}.items():
             folder = find(os.path.join(tmp, name), NAMES[name])
             if folder:
                 make(folder, out)

@@ -1,4 +1,5 @@
-"""Make .npy files in C and in Fortran order, write them as NumPy does, and compare them with arrays of stores.
+"""Make .npy files in C and in Fortran order, write them as NumPy does, and compare them with arrays
+of stores.
 
 serve.py answers with these functions.
 """
@@ -25,20 +26,24 @@ def values(shape, dtype):
 
 
 def sources(folder):
-    """Write a .npy for each shape, type and order, and return them. The header says Fortran order for any number of axes."""
+    """Write a .npy for each shape, type and order, and return them. The header says Fortran order
+    for any number of axes.
+    """
     made = []
     for fortran in False, True:
         for i, shape in enumerate(SHAPES):
             for k, dtype in enumerate(DTYPES):
                 name = f"{'CF'[fortran]}-{'x'.join(map(str, shape))}-{k}.npy"
                 save_as(os.path.join(folder, name), values(shape, dtype), fortran)
-                made.append({"name": name, "fortran": fortran, "shape": list(shape), "type": np.dtype(dtype).str, "number": i + k})
+                made.append({"name": name, "fortran": fortran, "shape": list(shape),
+                    "type": np.dtype(dtype).str, "number": i + k})
     return made
 
 
 def save_as(path, array, fortran):
     with open(path, "wb") as f:
-        header = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": fortran, "shape": array.shape}
+        header = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": fortran,
+            "shape": array.shape}
         np.lib.format.write_array_header_1_0(f, header)
         f.write(array.tobytes("F" if fortran else "C"))
 
@@ -48,16 +53,20 @@ def by_save(path, array, fortran):
 
 
 def by_memmap(path, array, fortran):
-    mapped = np.lib.format.open_memmap(path, mode="w+", dtype=array.dtype, shape=array.shape, fortran_order=fortran)
+    mapped = np.lib.format.open_memmap(path, mode="w+", dtype=array.dtype, shape=array.shape,
+        fortran_order=fortran)
     mapped[...] = array
     mapped.flush()
 
 
 def write(way, names, source, targets):
-    """Write what the named files of a folder hold to files of that name in others, by np.save or open_memmap."""
+    """Write what the named files of a folder hold to files of that name in others, by np.save or
+    open_memmap.
+    """
     for name in names:
         for target in targets:
-            {"save": by_save, "memmap": by_memmap}[way](os.path.join(target, name), np.load(os.path.join(source, name)), name[0] == "F")
+            {"save": by_save, "memmap": by_memmap}[way](os.path.join(target, name),
+                np.load(os.path.join(source, name)), name[0] == "F")
     return len(names)
 
 
@@ -67,7 +76,8 @@ def compare(pairs, readers):
     readings, wrong = 0, []
     for path, source in pairs:
         want = np.load(source)
-        for library in ["zarr", "tensorstore"] if want.dtype.kind in "biufc" else ["zarr"]:  # other types tensorstore does not know
+        # other types tensorstore does not know
+        for library in ["zarr", "tensorstore"] if want.dtype.kind in "biufc" else ["zarr"]:
             readings += 1
             try:
                 found = np.asarray(readers[library](path))

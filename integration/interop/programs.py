@@ -1,7 +1,9 @@
-"""Read and write arrays with zarrs and zarr-java, whose programs run beside this Python; see zarrs-crate, zarr-java and venvs.sh.
+"""Read and write arrays with zarrs and zarr-java, whose programs run beside this Python; see
+zarrs-crate, zarr-java and venvs.sh.
 
-A request is a line of JSON: what ("read" or "write"), store, path, the document of an array to write, and size, how many bytes of
-elements follow. So is the answer: shape and size, or error. Elements are in C order and in the machine's byte order.
+A request is a line of JSON: what ("read" or "write"), store, path, the document of an array to
+write, and size, how many bytes of elements follow. So is the answer: shape and size, or error.
+Elements are in C order and in the machine's byte order.
 """
 
 import functools
@@ -13,18 +15,21 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 JAVA = os.path.join(HERE, "zarr-java", "target")
 COMMANDS = {
     "zarrs-crate": [os.path.join(HERE, "zarrs-crate", "target", "release", "zarrs-interop")],
-    "zarr-java": ["java", "-cp", ":".join(os.path.join(JAVA, part) for part in ("classes", "lib/*", "bioformats_package.jar")), "Interop"],
+    "zarr-java": ["java", "-cp", ":".join(os.path.join(JAVA, part)
+        for part in ("classes", "lib/*", "bioformats_package.jar")), "Interop"],
 }
 
 
 def installed(library):
     """Whether venvs.sh has built the program."""
-    return os.path.exists(COMMANDS[library][0] if library == "zarrs-crate" else os.path.join(JAVA, "classes", "Interop.class"))
+    return os.path.exists(COMMANDS[library][0] if library == "zarrs-crate"
+        else os.path.join(JAVA, "classes", "Interop.class"))
 
 
 @functools.cache
 def started(library):
-    return subprocess.Popen(COMMANDS[library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(COMMANDS[library], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL)
 
 
 def ask(library, request, data=b""):

@@ -1,7 +1,9 @@
-"""Reads arrays of no fixed element size that a mount has written, as TestStringsWritten asks: read_lines.py READER STORE NAME…
+"""Reads arrays of no fixed element size that a mount has written, as TestStringsWritten asks:
+read_lines.py READER STORE NAME…
 
-READER is zarr (2 or 3, whichever is installed), zarrs, or cut_grids for grids that neither knows. Prints, for each array, its name and its elements in C order as a list of
-JSON; or its name and why it cannot be read.
+READER is zarr (2 or 3, whichever is installed), zarrs, or cut_grids for grids that neither knows.
+Prints, for each array, its name and its elements in C order as a list of JSON; or its name and why
+it cannot be read.
 """
 import json
 import os

@@ -3,8 +3,8 @@
 
 Usage: read_stored.py LIBRARY STORE EXPECTED
 
-See fill_mount.py for EXPECTED. What the library refuses is counted apart and named. The exit status is 1 if a value, a shape or
-a type is different.
+See fill_mount.py for EXPECTED. What the library refuses is counted apart and named. The exit status
+is 1 if a value, a shape or a type is different.
 """
 
 import json
@@ -43,7 +43,8 @@ def by_tensorstore(store, path):
     import tensorstore as ts
 
     driver = "zarr3" if os.path.exists(os.path.join(store, "zarr.json")) else "zarr"
-    found = ts.open({"driver": driver, "kvstore": {"driver": "file", "path": f"{store}/{path}/"}}, open=True).result().read().result()
+    found = ts.open({"driver": driver, "kvstore": {"driver": "file", "path": f"{store}/{path}/"}},
+        open=True).result().read().result()
     if found.dtype.itemsize == 0:
         raise TypeError("under this NumPy its opaque bytes have no size")
     return found
@@ -53,7 +54,8 @@ def by_xarray(store, path):
     import xarray
 
     group, name = os.path.split(path)
-    dataset = xarray.open_zarr(store, group=group, consolidated=False, mask_and_scale=False, decode_times=False,
+    dataset = xarray.open_zarr(store, group=group, consolidated=False, mask_and_scale=False,
+        decode_times=False,
                                concat_characters=False, chunks=None)
     return dataset[name].values
 
@@ -95,7 +97,8 @@ def by_zarr_java(store, path):
         with open(document) as f:
             metadata = json.load(f)
         if metadata["order"] == "F" or not metadata["shape"]:  # of zarr-python's stores, too
-            raise TypeError("it takes order F for C, and looks for no chunk 0 of an array without axes, both without an error")
+            raise TypeError("it takes order F for C, and looks for no chunk 0 of an array without "
+                "axes, both without an error")
     return programs.read("zarr-java", store, path)
 
 
@@ -106,7 +109,9 @@ BYTES_ONLY = ("zarrita", "zarrs_crate", "zarr_java")  # which return no arrays o
 
 
 def shown(library, found, want):
-    """What a library found, by its own way to show it: GDAL has bands and numbers for all, tensorstore bytes for opaque ones."""
+    """What a library found, by its own way to show it: GDAL has bands and numbers for all,
+    tensorstore bytes for opaque ones.
+    """
     if library == "gdal":
         found = found.reshape(want.shape)
         return found.astype("?") if want.dtype.kind == "b" and found.max(initial=0) <= 1 else found
@@ -123,7 +128,8 @@ def shown(library, found, want):
 def same(found, want):
     if found.shape != want.shape:
         return f"shape {found.shape}, expected {want.shape}"
-    if found.dtype.kind != want.dtype.kind and not (want.dtype.kind in "SU" and found.dtype.kind in "OTSU"):
+    if found.dtype.kind != want.dtype.kind and not (want.dtype.kind in "SU"
+            and found.dtype.kind in "OTSU"):
         return f"type {found.dtype}, expected {want.dtype}"
     if found.astype(want.dtype).tobytes() != np.ascontiguousarray(want).tobytes():
         return "other values"
@@ -144,7 +150,8 @@ def main():
             refused.append(f"{array['path']}: {type(err).__name__}: {err}"[:200])
             continue
         read += 1
-        if wrong := same(shown(library, found if library in BYTES_ONLY else np.asarray(found), want), want):
+        if wrong := same(
+                shown(library, found if library in BYTES_ONLY else np.asarray(found), want), want):
             different += 1
             print(f"{array['path']}: {wrong}")
     if os.environ.get("ZARRFS_TRACE"):

@@ -1,4 +1,6 @@
-"""Prints what zarr-python finds in a store, as JSON: by path, the attributes of each group and array, and of arrays what they hold."""
+"""Prints what zarr-python finds in a store, as JSON: by path, the attributes of each group and
+array, and of arrays what they hold.
+"""
 
 import json
 import sys

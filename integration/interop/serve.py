@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Read and write arrays with the libraries that people use, for tests: one JSON request a line, one answer a line.
+"""Read and write arrays with the libraries that people use, for tests: one JSON request a line, one
+answer a line.
 
 Requests are objects: {"do": NAME, ...arguments}, see the functions below. The
 answer is {"ok": RESULT} or {"error": TEXT}. Runs in either environment, with
@@ -30,7 +31,8 @@ def by_tensorstore(path):
     import tensorstore as ts
 
     driver = "zarr3" if os.path.exists(os.path.join(path, "zarr.json")) else "zarr"
-    return ts.open({"driver": driver, "kvstore": {"driver": "file", "path": path + "/"}}, open=True).result()
+    return ts.open({"driver": driver, "kvstore": {"driver": "file", "path": path + "/"}},
+        open=True).result()
 
 
 def bytes_of(array, dtype):
@@ -43,7 +45,10 @@ def different(found, want):
     a, b = np.frombuffer(found, "u1"), np.frombuffer(want, "u1")
     bad = np.flatnonzero(a != b)
     if len(bad):
-        return f"{len(bad)} of {len(b)} bytes differ, first at {bad[0]}: {a[bad[0]]:#04x}, expected {b[bad[0]]:#04x}"
+        at = bad[0]
+        return (
+            f"{len(bad)} of {len(b)} bytes differ, "
+            f"first at {at}: {a[at]:#04x}, expected {b[at]:#04x}")
     return None
 
 
@@ -55,7 +60,9 @@ READERS = {
 
 
 def check(path, dtype, expected, libraries):
-    """Read the whole array with each library; return what differs from the file of expected bytes, or ""."""
+    """Read the whole array with each library; return what differs from the file of expected bytes,
+    or "".
+    """
     with open(expected, "rb") as f:
         want = f.read()
     for name in libraries:
@@ -74,7 +81,9 @@ def read(path, dtype, out):
 
 
 def write(library, path, rounds, start, stop, step, first, sync=None):
-    """Set elements start:stop:step of a 1-d array, one by one, in each round to one more than before."""
+    """Set elements start:stop:step of a 1-d array, one by one, in each round to one more than
+    before.
+    """
     array = by_zarr(path, "r+", sync) if library == "zarr" else by_tensorstore(path)
     for value in range(first, first + rounds):
         for i in range(start, stop, step):
@@ -86,17 +95,22 @@ def write(library, path, rounds, start, stop, step, first, sync=None):
 
 
 def contents(path, sources):
-    """Return by path, for each array of a store, the name of the .npy file of the folder sources that has its content, and its units."""
+    """Return by path, for each array of a store, the name of the .npy file of the folder sources
+    that has its content, and its units.
+    """
     import zarr
 
-    known = {name: np.load(os.path.join(sources, name)) for name in os.listdir(sources) if name.endswith(".npy")}
+    known = {name: np.load(os.path.join(sources, name))
+        for name in os.listdir(sources) if name.endswith(".npy")}
 
     def name_of(array):
         data = array[...]
-        return next((name for name, want in known.items() if want.dtype == data.dtype and np.array_equal(want, data)), str(data))
+        return next((name for name, want in known.items() if want.dtype == data.dtype
+            and np.array_equal(want, data)), str(data))
 
     members = zarr.open_group(path, mode="r", use_consolidated=False).members(max_depth=None)
-    return {name: [name_of(a), a.attrs.get("units", "")] for name, a in members if isinstance(a, zarr.Array)}
+    return {name: [name_of(a), a.attrs.get("units", "")]
+        for name, a in members if isinstance(a, zarr.Array)}
 
 
 DO = {

@@ -1,6 +1,8 @@
-"""Opens a mount as if it were a store, in all the ways that zarr-python, tensorstore and xarray have, and prints what comes of each.
+"""Opens a mount as if it were a store, in all the ways that zarr-python, tensorstore and xarray
+have, and prints what comes of each.
 
-Arguments: the mount, which has an array a and a group g. Each line is JSON: the name of the attempt, and its error or null.
+Arguments: the mount, which has an array a and a group g. Each line is JSON: the name of the
+attempt, and its error or null.
 """
 
 import json
@@ -23,7 +25,8 @@ attempts = {
     "read loaded": lambda: zarr.load(mnt),
     "read consolidated": lambda: zarr.open_consolidated(mnt),
     "write array": lambda: zarr.open_array(mnt + "/a"),
-    "write open_group": lambda: zarr.open_group(mnt, mode="a").create_array("n", shape=3, dtype="f4"),
+    "write open_group": lambda: zarr.open_group(mnt, mode="a").create_array("n", shape=3,
+        dtype="f4"),
     "write subgroup": lambda: zarr.open(mnt + "/g"),
     "write save": lambda: zarr.save(mnt + "/new.zarr", x),
     "write open_array": lambda: zarr.open_array(mnt + "/n", mode="a", shape=(3,), dtype="f4"),
@@ -46,18 +49,22 @@ if v3:
             mnt, mode="r", zarr_format=2, use_consolidated=False),
         "read to write 2": lambda: zarr.open_group(mnt, mode="a", zarr_format=2),
         "write create_array": lambda: zarr.create_array(mnt + "/n", shape=(3,), dtype="f4"),
-        "write create_array by name": lambda: zarr.create_array(mnt, name="n", shape=(3,), dtype="f4"),
+        "write create_array by name": lambda: zarr.create_array(mnt, name="n", shape=(3,),
+            dtype="f4"),
         "write create_group": lambda: zarr.create_group(mnt + "/n"),
         "write open_group 3": lambda: zarr.open_group(mnt + "/n", mode="a", zarr_format=3),
         "write open_group 3 deep": lambda: zarr.open_group(mnt + "/p/n", mode="a", zarr_format=3),
         "write open_group 3 path": lambda: zarr.open_group(mnt, path="n", mode="a", zarr_format=3),
         "write open 2": lambda: zarr.open(mnt + "/n", mode="a", zarr_format=2),
-        "write open_array 3": lambda: zarr.open_array(mnt + "/n", mode="w-", zarr_format=3, shape=3, dtype="f4"),
+        "write open_array 3": lambda: zarr.open_array(mnt + "/n", mode="w-", zarr_format=3, shape=3,
+            dtype="f4"),
         "write group 3": lambda: zarr.group(mnt + "/n", zarr_format=3),
         "write load": lambda: zarr.load(mnt + "/n"),
         "write hierarchy": lambda: dict(zarr.create_hierarchy(
-            store=zarr.storage.LocalStore(mnt + "/n"), nodes={"": GroupMetadata(), "b": GroupMetadata()})),
-        "write format 2": lambda: zarr.create_array(mnt + "/n", shape=(3,), dtype="f4", zarr_format=2),
+            store=zarr.storage.LocalStore(mnt + "/n"),
+            nodes={"": GroupMetadata(), "b": GroupMetadata()})),
+        "write format 2": lambda: zarr.create_array(mnt + "/n", shape=(3,), dtype="f4",
+            zarr_format=2),
     }
 try:
     import tensorstore as ts

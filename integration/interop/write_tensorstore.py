@@ -13,18 +13,22 @@ from book import Book
 from cases import CHUNKS, HOLE, NUMBERS, SHAPE, SHAPES, hole_for, name_of, sample
 
 V3_NAMES = {
-    "b1": "bool", "c8": "complex64", "c16": "complex128", "f2": "float16", "f4": "float32", "f8": "float64",
+    "b1": "bool", "c8": "complex64", "c16": "complex128", "f2": "float16", "f4": "float32",
+    "f8": "float64",
     **{f"{k}{n}": f"{'u' * (k == 'u')}int{8 * n}" for k in "iu" for n in (1, 2, 4, 8)},
 }
 # Fill values as the document spells them, and the bits they mean.
 FLOAT_FILLS = {
-    "f2": {"NaN": 0x7E00, "Infinity": 0x7C00, "0x7e01": 0x7E01, "0xfd55": 0xFD55, -0.0: 0x8000, 0.1: 0x2E66},
-    "f4": {"NaN": 0x7FC00000, "-Infinity": 0xFF800000, "0x7fc00001": 0x7FC00001, "0xffa00001": 0xFFA00001, 0.1: 0x3DCCCCCD},
+    "f2": {"NaN": 0x7E00, "Infinity": 0x7C00, "0x7e01": 0x7E01, "0xfd55": 0xFD55, -0.0: 0x8000,
+        0.1: 0x2E66},
+    "f4": {"NaN": 0x7FC00000, "-Infinity": 0xFF800000, "0x7fc00001": 0x7FC00001,
+        "0xffa00001": 0xFFA00001, 0.1: 0x3DCCCCCD},
     "f8": {"NaN": 0x7FF8 << 48, "Infinity": 0x7FF0 << 48, "0x7ff8000000000001": (0x7FF8 << 48) + 1,
            "0xfff0000000000001": (0xFFF0 << 48) + 1, 0.1: 0x3FB999999999999A, 1e-320: 2024},
 }
 EXTENSIONS = [
-    "bfloat16", "float8_e3m4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2",
+    "bfloat16", "float8_e3m4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz",
+    "float8_e5m2",
     "float8_e5m2fnuz", "float8_e8m0fnu", "int2", "int4", "float4_e2m1fn",
 ]
 
@@ -35,18 +39,24 @@ def group(book, path, fmt):
     for i in range(len(parts) + 1):
         folder = os.path.join(book.store, *parts[:i])
         os.makedirs(folder, exist_ok=True)
-        name, doc = ("zarr.json", {"zarr_format": 3, "node_type": "group"}) if fmt == 3 else (".zgroup", {"zarr_format": 2})
+        name, doc = (
+            ("zarr.json", {"zarr_format": 3, "node_type": "group"})
+            if fmt == 3
+            else (".zgroup", {"zarr_format": 2})
+        )
         with open(os.path.join(folder, name), "w") as f:
             json.dump(doc, f)
 
 
 def create(book, path, spec):
     return ts.open(
-        {**spec, "kvstore": {"driver": "file", "path": os.path.join(book.store, path) + "/"}, "create": True}
+        {**spec, "kvstore": {"driver": "file", "path": os.path.join(book.store, path) + "/"},
+            "create": True}
     ).result()
 
 
-def write3(book, path, data, chunks, dtype=None, fill=None, codecs=None, hole=None, want=None, keys=None,
+def write3(book, path, data, chunks, dtype=None, fill=None, codecs=None, hole=None,
+    want=None, keys=None,
            descr=None):
     """Write with the driver zarr3; codecs defaults to bytes, little-endian."""
     group(book, os.path.dirname(path), 3)
@@ -106,13 +116,19 @@ def types3(out):
         for spelled, bits in spellings(dtype).items():
             for order in ("little", "big") if data.dtype.itemsize > 1 else ("little",):
                 path = f"{dtype[1:]}/{str(spelled).replace(' ', '')}_{order}"
-                fill = json.loads(spelled) if isinstance(spelled, str) and spelled[0] in "[tf" else spelled
+                fill = (
+                    json.loads(spelled)
+                    if isinstance(spelled, str)
+                    and spelled[0] in "[tf"
+                    else spelled
+                )
                 want = data.copy()
                 want[HOLE] = bits if data.dtype.kind != "f" else want[HOLE]
                 if data.dtype.kind == "f":
                     want = filled(data, HOLE, bits)
                 book.attempt(path, lambda: write3(
-                    book, path, data, CHUNKS, fill=fill, hole=HOLE, want=want, codecs=[endian(order)]))
+                    book, path, data, CHUNKS, fill=fill, hole=HOLE, want=want,
+                    codecs=[endian(order)]))
     book.close()
 
 
@@ -133,7 +149,9 @@ def spellings(dtype):
 
 
 def extensions(out):
-    """Types that NumPy does not have; shown as opaque bytes, and narrow integers as those of a byte."""
+    """Types that NumPy does not have; shown as opaque bytes, and narrow integers as those of a
+    byte.
+    """
     book = Book(out, "tensorstore-v3-extensions")
     values = np.array([[0, 1, -2], [0.5, 1.5, 3], [1, 0, 1], [-1, 2, 0]])
     for name, fill in itertools.product(EXTENSIONS, (0, 1)):
@@ -144,20 +162,29 @@ def extensions(out):
         if name == "float8_e8m0fnu":
             data, fill = np.abs(values).clip(0.5).astype(kind), 0.5
         else:
-            data = values.astype("i1").astype(kind) if name.startswith("int") else values.astype(kind)
+            data = (
+                values.astype("i1").astype(kind) if name.startswith("int") else values.astype(kind))
         data = np.tile(data, (2, 2))
         want = data.copy()
         want[0:3, 4:6] = kind.type(fill)
         for order in ("little", "big") if kind.itemsize > 1 else ("little",):
             path = f"{name}/{fill}_{order}"
-            codecs = [{"name": "bytes", "configuration": {"endian": order}}] if kind.itemsize > 1 else None
+            codecs = (
+                [{"name": "bytes", "configuration": {"endian": order}}]
+                if kind.itemsize > 1
+                else None
+            )
             shown = np.array(want, order="C").view(f"u{kind.itemsize}")
             shown = (shown.byteswap() if order == "big" else shown).view(f"V{kind.itemsize}")
-            descr = f"{'>' if order == 'big' else '<'}V{kind.itemsize}"  # as ml_dtypes' own types are saved
-            if name.startswith("int"):  # which the mount shows as numbers of a byte; ml_dtypes and tensorstore leave the upper bits 0
+            # as ml_dtypes' own types are saved
+            descr = f"{'>' if order == 'big' else '<'}V{kind.itemsize}"
+            # which the mount shows as numbers of a byte; ml_dtypes and tensorstore leave the upper
+            # bits 0
+            if name.startswith("int"):
                 shown, descr = want.astype("i1"), None
             book.attempt(path, lambda: write3(
-                book, path, data, (3, 2), dtype=name, fill=fill, codecs=codecs, hole=(slice(0, 3), slice(4, 6)), want=shown,
+                book, path, data, (3, 2), dtype=name, fill=fill, codecs=codecs,
+                hole=(slice(0, 3), slice(4, 6)), want=shown,
                 descr=descr))
     book.close()
 
@@ -171,20 +198,24 @@ def codecs3(out):
         chains[f"gzip{level}"] = [{"name": "gzip", "configuration": {"level": level}}]
         chains[f"zstd{level}"] = [{"name": "zstd", "configuration": {"level": level}}]
     for cname, shuffle, level in itertools.product(
-            ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"), ("noshuffle", "shuffle", "bitshuffle"), (0, 1, 9)):
+            ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"),
+            ("noshuffle", "shuffle", "bitshuffle"), (0, 1, 9)):
         conf = {"cname": cname, "clevel": level, "shuffle": shuffle}
         chains[f"blosc_{cname}_{shuffle}_{level}"] = [{"name": "blosc", "configuration": conf}]
     chains["gzip_crc32c"] = [{"name": "gzip", "configuration": {"level": 1}}, {"name": "crc32c"}]
     for (name, chain), dtype in itertools.product(chains.items(), ("|u1", "<i4", "<f8")):
         path = f"{name}/{name_of(dtype)}"
         data = sample(dtype, shape)
-        book.attempt(path, lambda: write3(book, path, data, chunks, codecs=[endian("little"), *chain]))
+        book.attempt(path,
+            lambda: write3(book, path, data, chunks, codecs=[endian("little"), *chain]))
     for rank in (1, 2, 3, 4):
         shape, chunks = (5, 6, 7, 4)[:rank], (2, 3, 4, 4)[:rank]
-        for order, which in itertools.product(itertools.permutations(range(rank)), ("little", "big")):
+        for order, which in itertools.product(itertools.permutations(range(rank)),
+                ("little", "big")):
             path = f"transpose/{''.join(map(str, order))}_{which}"
             chain = [{"name": "transpose", "configuration": {"order": list(order)}}, endian(which)]
-            book.attempt(path, lambda: write3(book, path, sample("<u4", shape), chunks, codecs=chain))
+            book.attempt(path,
+                lambda: write3(book, path, sample("<u4", shape), chunks, codecs=chain))
     book.close()
 
 
@@ -200,21 +231,27 @@ def shards3(out):
     data[4:8, 6:9] = 9  # an inner chunk of fill values, which is left out
     little, crc = endian("little"), {"name": "crc32c"}
     inner = {
-        "plain": [little], "big": [endian("big")], "zstd": [little, {"name": "zstd", "configuration": {"level": 1}}],
-        "blosc": [little, {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "bitshuffle"}}],
+        "plain": [little], "big": [endian("big")],
+        "zstd": [little, {"name": "zstd", "configuration": {"level": 1}}],
+        "blosc": [little, {"name": "blosc",
+            "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "bitshuffle"}}],
         "transpose": [{"name": "transpose", "configuration": {"order": [1, 0]}}, little],
     }
-    index = {"crc": [little, crc], "nocrc": [little], "big": [endian("big"), crc], "bignocrc": [endian("big")]}
-    for (iname, chain), (xname, xchain), where in itertools.product(inner.items(), index.items(), ("end", "start")):
+    index = {"crc": [little, crc], "nocrc": [little], "big": [endian("big"), crc],
+        "bignocrc": [endian("big")]}
+    for (iname, chain), (xname, xchain), where in itertools.product(inner.items(), index.items(),
+            ("end", "start")):
         path = f"{iname}/{xname}_{where}"
         codecs = [sharding((4, 3), chain, xchain, where)]
         book.attempt(path, lambda: write3(book, path, data, (8, 6), codecs=codecs, fill=9))
     for a, b, (name, chain) in itertools.product(("end", "start"), ("end", "start"), inner.items()):
         path = f"nested/{name}_{a}_{b}"
         two = sharding((8, 4), [sharding((4, 2), chain, where=b)], where=a)
-        book.attempt(path, lambda: write3(book, path, sample("<u2", (24, 20)), (16, 8), codecs=[two], fill=9))
+        book.attempt(path,
+            lambda: write3(book, path, sample("<u2", (24, 20)), (16, 8), codecs=[two], fill=9))
     outer = [{"name": "transpose", "configuration": {"order": [1, 0]}}, sharding((3, 4), [little])]
-    book.attempt("outer_transpose", lambda: write3(book, "outer_transpose", data, (8, 6), codecs=outer))
+    book.attempt("outer_transpose",
+        lambda: write3(book, "outer_transpose", data, (8, 6), codecs=outer))
     turn = {"name": "transpose", "configuration": {"order": [2, 0, 1]}}
     cube = sample("<i2", (8, 9, 10))
     for name, deep in {"plain": [little], "twice": [turn, little]}.items():
@@ -234,7 +271,8 @@ def shapes3(out):
         book = Book(out, f"tensorstore-v3-shapes-{kind}-{'slash' if sep == '/' else 'dot'}")
         for name, (shape, chunks) in SHAPES.items():
             keys = {"name": kind, "configuration": {"separator": sep}}
-            book.attempt(name, lambda: write3(book, name, sample("<i4", shape, name), chunks, fill=-7, keys=keys))
+            book.attempt(name,
+                lambda: write3(book, name, sample("<i4", shape, name), chunks, fill=-7, keys=keys))
         book.close()
 
 
@@ -242,7 +280,8 @@ def write2(book, path, data, chunks, hole=None, want=None, **metadata):
     """Write with the driver zarr; a structured type is written field by field."""
     group(book, os.path.dirname(path), 2)
     metadata = {"shape": list(data.shape), "chunks": list(chunks), "compressor": None, **metadata}
-    metadata.setdefault("dtype", data.dtype.str if not data.dtype.fields else [list(f) for f in data.dtype.descr])
+    metadata.setdefault("dtype", data.dtype.str if not data.dtype.fields else [list(f)
+        for f in data.dtype.descr])
     base = {"driver": "zarr", "metadata": metadata}
     where = {"kvstore": {"driver": "file", "path": os.path.join(book.store, path) + "/"}}
     if data.dtype.fields:
@@ -281,7 +320,8 @@ def types2(out):
                 want[HOLE] = complex(value, 2) if data.dtype.kind == "c" else value
                 spelled = [fill, 2] if data.dtype.kind == "c" else fill
                 path = f"{name_of(dtype)}/fill_{fill}"
-                book.attempt(path, lambda: write2(book, path, data, CHUNKS, HOLE, want, fill_value=spelled))
+                book.attempt(path,
+                    lambda: write2(book, path, data, CHUNKS, HOLE, want, fill_value=spelled))
     for dtype, fill in {"|S5": b"abc\0\0", "|V3": b"\1\2\3"}.items():
         data = sample(dtype, SHAPE)
         want = data.copy()
@@ -289,7 +329,8 @@ def types2(out):
         path = f"{name_of(dtype)}/fill"
         book.attempt(path, lambda: write2(
             book, path, data, CHUNKS, HOLE, want, fill_value=base64.b64encode(fill).decode()))
-    structs = {"pair": [("a", "<i4"), ("b", "|S3")], "be": [("a", ">u2"), ("b", "<f8"), ("c", "|b1")],
+    structs = {"pair": [("a", "<i4"), ("b", "|S3")],
+        "be": [("a", ">u2"), ("b", "<f8"), ("c", "|b1")],
                "sub": [("s", "<f4", (2, 2)), ("t", "<u2")]}
     for (name, dtype), order in itertools.product(structs.items(), "CF"):
         path = f"struct_{name}/{order}"
@@ -304,17 +345,21 @@ def codecs2(out):
     for level in (1, 9):
         for name in ("zlib", "gzip", "bz2", "zstd"):
             compressors[f"{name}{level}"] = {"id": name, "level": level}
-    for cname, shuffle in itertools.product(("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"), (-1, 0, 1, 2)):
+    for cname, shuffle in itertools.product(("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"),
+            (-1, 0, 1, 2)):
         compressors[f"blosc_{cname}_{shuffle}"] = {
             "id": "blosc", "cname": cname, "clevel": 5, "shuffle": shuffle, "blocksize": 0}
-    for (name, comp), dtype, order in itertools.product(compressors.items(), ("|u1", "<i4", ">f8"), "CF"):
+    for (name, comp), dtype, order in itertools.product(compressors.items(),
+            ("|u1", "<i4", ">f8"), "CF"):
         path = f"{name}/{name_of(dtype)}_{order}"
-        book.attempt(path, lambda: write2(book, path, sample(dtype, shape), chunks, order=order, compressor=comp))
+        book.attempt(path,
+            lambda: write2(book, path, sample(dtype, shape), chunks, order=order, compressor=comp))
     for name, (shape, chunks) in SHAPES.items():
         for order, sep in itertools.product("CF", "./"):
             path = f"shapes/{name}_{order}_{'slash' if sep == '/' else 'dot'}"
             book.attempt(path, lambda: write2(
-                book, path, sample("<i4", shape, name), chunks, order=order, dimension_separator=sep))
+                book, path, sample("<i4", shape, name), chunks, order=order,
+                dimension_separator=sep))
     book.close()
 
 

@@ -23,11 +23,14 @@ def compressions():
     return {
         "none": (None, None, None),
         "none_text": ("none", None, None),
-        "blosc": ("blosc", {"cname": "lz4", "clevel": 5, "shuffle": 1}, numcodecs.Blosc("lz4", 5, 1)),
-        "blosc_zstd": ("blosc", {"cname": "zstd", "clevel": 1, "shuffle": 2}, numcodecs.Blosc("zstd", 1, 2)),
+        "blosc": ("blosc", {"cname": "lz4", "clevel": 5, "shuffle": 1},
+            numcodecs.Blosc("lz4", 5, 1)),
+        "blosc_zstd": ("blosc", {"cname": "zstd", "clevel": 1, "shuffle": 2},
+            numcodecs.Blosc("zstd", 1, 2)),
         "zlib": ("zlib", 1, numcodecs.Zlib(1)),
         "bz2": ("bz2", 1, numcodecs.BZ2(1)),
-        "lzma": ("lzma", {"preset": 1, "format": 1, "check": 0, "filters": None}, numcodecs.LZMA(1, 0, 1)),
+        "lzma": ("lzma", {"preset": 1, "format": 1, "check": 0, "filters": None},
+            numcodecs.LZMA(1, 0, 1)),
     }
 
 
@@ -39,7 +42,8 @@ def to_v1(store, compression, opts):
         compression = opts = None
     meta = {
         "zarr_format": 1, "shape": doc["shape"], "chunks": doc["chunks"], "dtype": doc["dtype"],
-        "fill_value": doc["fill_value"], "order": doc["order"], "compression": compression, "compression_opts": opts,
+        "fill_value": doc["fill_value"], "order": doc["order"], "compression": compression,
+        "compression_opts": opts,
     }
     if meta["fill_value"] in ("NaN", "Infinity", "-Infinity"):
         meta["fill_value"] = float(meta["fill_value"])  # v1 writers left the bare token
@@ -55,7 +59,8 @@ def one(out, name, dtype, shape, chunks, fill, compression, order="C"):
     book = Book(out, f"zarr1-{name}")
     data = sample(dtype, shape, name)
     array = zarr.open_array(
-        book.store, "w", shape=shape, chunks=chunks, dtype=dtype, fill_value=fill, order=order, compressor=codec)
+        book.store, "w", shape=shape, chunks=chunks, dtype=dtype, fill_value=fill, order=order,
+        compressor=codec)
     array[...] = data
     if len(shape) == 2 and data.size:
         os.remove(os.path.join(book.store, "1.1"))

@@ -15,7 +15,8 @@ from zarr.codecs import numcodecs as nc
 import cases_vlen
 from book import Book
 from cases import (
-    CHUNKS, FLAT_STRUCTS, HOLE, NESTED_STRUCTS, NUMBERS, RAW, SHAPE, SHAPES, STRINGS, TIMES, WIDE_STRUCTS,
+    CHUNKS, FLAT_STRUCTS, HOLE, NESTED_STRUCTS, NUMBERS, RAW, SHAPE, SHAPES, STRINGS, TIMES,
+    WIDE_STRUCTS,
     fills, full, hole_for, name_of, sample,
 )
 
@@ -23,11 +24,13 @@ from cases import (
 PREFIX = "zarr3"  # of the stores' names; zarrs writes the same ones through its own pipeline
 
 
-def write(book, path, data, chunks, hole=HOLE, fill=0, order=None, lossy=False, attributes=None, **kw):
+def write(book, path, data, chunks, hole=HOLE, fill=0, order=None, lossy=False,
+        attributes=None, **kw):
     """Create the array, write it, remove the hole's object, and note what it must read as."""
     shards = kw.get("shards")
     array = zarr.create_array(
-        book.store, name=path or None, shape=data.shape, dtype=data.dtype, chunks=chunks, fill_value=fill,
+        book.store, name=path or None, shape=data.shape, dtype=data.dtype, chunks=chunks,
+        fill_value=fill,
         attributes=attributes, overwrite=False, order=order, **kw)
     array[...] = data
     want = data.copy()
@@ -42,7 +45,8 @@ def write(book, path, data, chunks, hole=HOLE, fill=0, order=None, lossy=False, 
 
 
 def reread(book, path):
-    """What the library reads from the store alone, by its own codecs, whoever's pipeline wrote it."""
+    """What the library reads from the store alone, by its own codecs, whoever's pipeline wrote it.
+    """
     with zarr.config.set({"codec_pipeline.path": "zarr.core.codec_pipeline.BatchedCodecPipeline"}):
         return zarr.open_array(book.store, path=path or None, mode="r")[...]
 
@@ -51,7 +55,8 @@ def stored_order(array, want):
     """The expected copy in the byte order that the innermost bytes codec names."""
     if array.metadata.zarr_format == 2:
         return want
-    return want.astype(want.dtype.newbyteorder(">" if innermost(array.metadata.to_dict()["codecs"]) == "big" else "<"))
+    return want.astype(want.dtype.newbyteorder(">"
+        if innermost(array.metadata.to_dict()["codecs"]) == "big" else "<"))
 
 
 def innermost(codecs):
@@ -74,12 +79,15 @@ def remove_chunk(array, hole, chunks):
 
 def all_types():
     named = {name_of(t): t for t in NUMBERS + STRINGS + RAW + TIMES}
-    named.update({"struct_" + k: v for k, v in {**FLAT_STRUCTS, **NESTED_STRUCTS, **WIDE_STRUCTS}.items()})
+    named.update({"struct_" + k: v
+        for k, v in {**FLAT_STRUCTS, **NESTED_STRUCTS, **WIDE_STRUCTS}.items()})
     return named
 
 
 def expressible(dtype, fmt):
-    """Format 3 has no byte order in fields: zarr-python 3 stores big-endian ones as they are and reads them as little."""
+    """Format 3 has no byte order in fields: zarr-python 3 stores big-endian ones as they are and
+    reads them as little.
+    """
     dtype = np.dtype(dtype)
     return dtype.newbyteorder("<") if fmt == 3 and dtype.fields else dtype
 
@@ -93,12 +101,14 @@ def types(out, fmt):
         data = sample(dtype, SHAPE)
         for i, (fill_name, fill) in enumerate(fills(dtype).items()):
             path = f"{name}/{fill_name}"
-            book.attempt(path, lambda: write(book, path, data, CHUNKS, fill=fill, compressors=None, zarr_format=fmt))
+            book.attempt(path, lambda: write(book, path, data, CHUNKS, fill=fill, compressors=None,
+                zarr_format=fmt))
             if i == 0:
                 path = f"{name}/compressed"
                 order = "F" if fmt == 2 else None
                 book.attempt(path, lambda: write(
-                    book, path, data, CHUNKS, fill=fill, compressors="auto", zarr_format=fmt, order=order))
+                    book, path, data, CHUNKS, fill=fill, compressors="auto", zarr_format=fmt,
+                    order=order))
     if fmt == 3:
         book.skip("big-endian fields", "the library stores them, but its metadata cannot say so")
     book.close()
@@ -115,7 +125,8 @@ def vlen(out, fmt):
         dtype, fills_ = types[kind]
         fill = fills_[0] if fill is None else fill
         data = cases_vlen.sample(kind, shape, path)
-        array = zarr.create_array(book.store, name=path, shape=shape, dtype=dtype, chunks=chunks, fill_value=fill, zarr_format=fmt, **kw)
+        array = zarr.create_array(book.store, name=path, shape=shape, dtype=dtype, chunks=chunks,
+            fill_value=fill, zarr_format=fmt, **kw)
         array[...] = data
         want = data.copy()
         if data.size and shape:
@@ -131,9 +142,11 @@ def vlen(out, fmt):
             book.attempt(f"{kind}/{name}", lambda: write_one(f"{kind}/{name}", kind, shape, chunks))
         if fmt == 3:
             for name, chain in bytes_codecs().items():
-                book.attempt(f"{kind}/codec_{name}", lambda: write_one(f"{kind}/codec_{name}", kind, (500, 30), (130, 30), compressors=chain))
+                book.attempt(f"{kind}/codec_{name}", lambda: write_one(f"{kind}/codec_{name}", kind,
+                    (500, 30), (130, 30), compressors=chain))
             for i, shards in enumerate([(4, 3), (8, 6), (12, 9)]):
-                book.attempt(f"{kind}/shards{i}", lambda: write_one(f"{kind}/shards{i}", kind, (24, 20), (4, 3), shards=shards))
+                book.attempt(f"{kind}/shards{i}",
+                    lambda: write_one(f"{kind}/shards{i}", kind, (24, 20), (4, 3), shards=shards))
     book.skip("transposed strings", "zarr-python 3.1.6 stores them in the wrong order")
     book.close()
 
@@ -143,9 +156,11 @@ def blosc_v3():
     for cname in numcodecs.blosc.list_compressors():
         for shuffle in ("noshuffle", "shuffle", "bitshuffle"):
             for level in (1, 9):
-                out[f"blosc_{cname}_{shuffle}_{level}"] = [BloscCodec(cname=cname, clevel=level, shuffle=shuffle)]
+                out[f"blosc_{cname}_{shuffle}_{level}"] = [BloscCodec(cname=cname, clevel=level,
+                    shuffle=shuffle)]
         out[f"blosc_{cname}_stored"] = [BloscCodec(cname=cname, clevel=0, shuffle="shuffle")]
-        out[f"blosc_{cname}_blocks"] = [BloscCodec(cname=cname, clevel=5, shuffle="bitshuffle", blocksize=1024)]
+        out[f"blosc_{cname}_blocks"] = [BloscCodec(cname=cname, clevel=5, shuffle="bitshuffle",
+            blocksize=1024)]
     return out
 
 
@@ -159,9 +174,12 @@ def bytes_codecs():
     out["zstd_checksum"] = [ZstdCodec(level=1, checksum=True)]
     out.update(blosc_v3())
     for name, codec in {
-        "zlib": nc.Zlib(level=1), "lz4": nc.LZ4(), "bz2": nc.BZ2(level=1), "lzma": nc.LZMA(preset=1),
-        "gzip": nc.GZip(level=1), "zstd": nc.Zstd(level=1), "blosc": nc.Blosc(cname="lz4", clevel=5, shuffle=1),
-        "crc32": nc.CRC32(), "crc32c": nc.CRC32C(), "adler32": nc.Adler32(), "fletcher32": nc.Fletcher32(),
+        "zlib": nc.Zlib(level=1), "lz4": nc.LZ4(), "bz2": nc.BZ2(level=1),
+        "lzma": nc.LZMA(preset=1),
+        "gzip": nc.GZip(level=1), "zstd": nc.Zstd(level=1),
+        "blosc": nc.Blosc(cname="lz4", clevel=5, shuffle=1),
+        "crc32": nc.CRC32(), "crc32c": nc.CRC32C(), "adler32": nc.Adler32(),
+        "fletcher32": nc.Fletcher32(),
         "lookup3": nc.JenkinsLookup3(), "shuffle": nc.Shuffle(elementsize=4),
         "crc32_end": nc.CRC32(location="end"), "crc32c_start": nc.CRC32C(location="start"),
     }.items():
@@ -206,14 +224,17 @@ def filters(out):
                 filters=[TransposeCodec(order=order)], compressors=chain))
     twice = [TransposeCodec(order=(1, 2, 0)), TransposeCodec(order=(0, 2, 1))]
     book.attempt("transpose/twice", lambda: write(
-        book, "transpose/twice", sample("<u4", (5, 6, 7)), (2, 3, 4), hole=None, filters=twice, compressors=[]))
+        book, "transpose/twice", sample("<u4", (5, 6, 7)), (2, 3, 4), hole=None, filters=twice,
+        compressors=[]))
     for dtype in ("|b1", "<c16", "<f8", "<u2"):
         for endian in ("little", "big"):
             path = f"transpose_{name_of(dtype)}/{endian}"
             book.attempt(path, lambda: write(
-                book, path, sample(dtype, SHAPE), CHUNKS, fill=1, filters=[TransposeCodec(order=(1, 0))],
+                book, path, sample(dtype, SHAPE), CHUNKS, fill=1,
+                filters=[TransposeCodec(order=(1, 0))],
                 serializer=BytesCodec(endian=None if dtype == "|b1" else endian)))
-    book.skip("transpose, then delta", "the library flattens the chunk in memory order and cannot read it back")
+    book.skip("transpose, then delta",
+        "the library flattens the chunk in memory order and cannot read it back")
     for name, (chain, dtype, lossy) in numcodecs_filters().items():
         data = sample(dtype, SHAPE, special=False)
         if lossy and data.dtype.kind in "iu":
@@ -231,21 +252,28 @@ def numcodecs_filters():
         "delta_u2": ([nc.Delta(dtype="<u2")], "<u2", False),
         "delta_f8": ([nc.Delta(dtype="<f8")], "<f8", True),
         "delta_wide": ([nc.Delta(dtype="<i2", astype="<i4")], "<i2", False),
-        "fso_f8i2": ([nc.FixedScaleOffset(offset=0, scale=10, dtype="<f8", astype="<i2")], "<f8", True),
-        "fso_f8f4": ([nc.FixedScaleOffset(offset=0.1, scale=0.3, dtype="<f8", astype="<f4")], "<f8", True),
+        "fso_f8i2": ([nc.FixedScaleOffset(offset=0, scale=10, dtype="<f8", astype="<i2")],
+            "<f8", True),
+        "fso_f8f4": ([nc.FixedScaleOffset(offset=0.1, scale=0.3, dtype="<f8", astype="<f4")],
+            "<f8", True),
         "quantize": ([nc.Quantize(digits=2, dtype="<f8")], "<f8", True),
         "quantize_f4": ([nc.Quantize(digits=2, dtype="<f8", astype="<f4")], "<f8", True),
         "bitround": ([nc.BitRound(keepbits=7)], "<f4", True),
         "astype": ([nc.AsType(encode_dtype="<f4", decode_dtype="<f8")], "<f8", True),
         "packbits": ([nc.PackBits()], "|b1", False),
-        "fso_delta": ([nc.FixedScaleOffset(offset=0, scale=10, dtype="<f8", astype="<i4"), nc.Delta(dtype="<i4")],
+        "fso_delta": ([nc.FixedScaleOffset(offset=0, scale=10, dtype="<f8", astype="<i4"),
+            nc.Delta(dtype="<i4")],
                       "<f8", True),
     }
 
 
 def shapes(out, fmt):
     """Each shape x key encoding and separator, whole, with a hole, and never written."""
-    encodings = [("default", "/"), ("default", "."), ("v2", "."), ("v2", "/")] if fmt == 3 else [("v2", "."), ("v2", "/")]
+    encodings = (
+        [("default", "/"), ("default", "."), ("v2", "."), ("v2", "/")]
+        if fmt == 3
+        else [("v2", "."), ("v2", "/")]
+    )
     for kind, sep in encodings:
         book = Book(out, f"{PREFIX}-v{fmt}-shapes-{kind}-{'slash' if sep == '/' else 'dot'}")
         zarr.open_group(book.store, mode="w", zarr_format=fmt)
@@ -265,7 +293,8 @@ def shapes(out, fmt):
 
 def never_written(book, path, shape, chunks, keys, fmt):
     zarr.create_array(
-        book.store, name=path, shape=shape, dtype="<f8", chunks=chunks, fill_value=np.nan, zarr_format=fmt,
+        book.store, name=path, shape=shape, dtype="<f8", chunks=chunks, fill_value=np.nan,
+        zarr_format=fmt,
         chunk_key_encoding=keys)
     book.add(path, full("<f8", shape, np.nan))
 
@@ -285,24 +314,31 @@ def sharded(book, path, data, shard, sharding, hole=None, filters=(), compressor
 
 
 def shards(out):
-    """Sharding: inner chains, index at either end, with and without crc32c, nested, empty inner chunks, transposes."""
+    """Sharding: inner chains, index at either end, with and without crc32c, nested, empty inner
+    chunks, transposes.
+    """
     book = Book(out, PREFIX + "-v3-shards")
     zarr.open_group(book.store, mode="w")
     little, big = BytesCodec(endian="little"), BytesCodec(endian="big")
     inner = {
-        "plain": [little], "big": [big], "gzip": [little, GzipCodec(level=1)], "zstd": [little, ZstdCodec(level=1)],
-        "blosc": [little, BloscCodec(cname="zstd", shuffle="bitshuffle")], "crc": [little, Crc32cCodec()],
+        "plain": [little], "big": [big], "gzip": [little, GzipCodec(level=1)],
+        "zstd": [little, ZstdCodec(level=1)],
+        "blosc": [little, BloscCodec(cname="zstd", shuffle="bitshuffle")],
+        "crc": [little, Crc32cCodec()],
         "transpose": [TransposeCodec(order=(1, 0)), little, BloscCodec(cname="lz4")],
         "lz4": [little, nc.LZ4()], "delta": [nc.Delta(dtype="<i4"), little],
     }
     index = {
-        "crc": [little, Crc32cCodec()], "nocrc": [little], "big": [big, Crc32cCodec()], "bignocrc": [big],
+        "crc": [little, Crc32cCodec()], "nocrc": [little], "big": [big, Crc32cCodec()],
+        "bignocrc": [big],
     }
     data = sample("<i4", (23, 19))
     hole = (slice(4, 8), slice(6, 9))  # two inner chunks
-    for (iname, chain), (xname, xchain), where in itertools.product(inner.items(), index.items(), ("end", "start")):
+    for (iname, chain), (xname, xchain), where in itertools.product(inner.items(), index.items(),
+            ("end", "start")):
         path = f"{iname}/{xname}_{where}"
-        codec = ShardingCodec(chunk_shape=(4, 3), codecs=chain, index_codecs=xchain, index_location=where)
+        codec = ShardingCodec(chunk_shape=(4, 3), codecs=chain, index_codecs=xchain,
+            index_location=where)
         book.attempt(path, lambda: sharded(book, path, data, (8, 6), codec, hole, fill=11))
     nested_shards(book, little)
     shard_types(book)
@@ -315,11 +351,13 @@ def nested_shards(book, little):
     for deep, outer in itertools.product(("end", "start"), ("end", "start")):
         for name, chain in {"plain": [little], "zstd": [little, ZstdCodec(level=1)]}.items():
             level3 = ShardingCodec(chunk_shape=(2, 2), codecs=chain, index_location=deep)
-            level2 = ShardingCodec(chunk_shape=(4, 4), codecs=[level3], index_location=deep, index_codecs=[little])
+            level2 = ShardingCodec(chunk_shape=(4, 4), codecs=[level3], index_location=deep,
+                index_codecs=[little])
             for label, codec in (("two", level3), ("three", level2)):
                 path = f"nested/{label}_{name}_{deep}_{outer}"
                 top = ShardingCodec(chunk_shape=(8, 4), codecs=[codec], index_location=outer)
-                book.attempt(path, lambda: sharded(book, path, data, (16, 8), top, (slice(0, 8), slice(4, 8)), fill=3))
+                book.attempt(path, lambda: sharded(book, path, data, (16, 8), top,
+                    (slice(0, 8), slice(4, 8)), fill=3))
 
 
 def shard_types(book):
@@ -328,22 +366,26 @@ def shard_types(book):
         fill = next(iter(fills(dtype).values()))
         path = f"types/{name}"
         book.attempt(path, lambda: write(
-            book, path, sample(dtype, SHAPE), (2, 3), hole=(slice(4, 8), slice(3, 6)), fill=fill, shards=(4, 3)))
+            book, path, sample(dtype, SHAPE), (2, 3), hole=(slice(4, 8), slice(3, 6)), fill=fill,
+            shards=(4, 3)))
 
 
 def shard_oddities(book, little):
     """Codecs around the sharding, shards larger than the array, many dimensions."""
     data = sample("<f4", (23, 19))
     codec = ShardingCodec(chunk_shape=(4, 3), codecs=[little])
-    for name, after in {"crc": [Crc32cCodec()], "zstd": [ZstdCodec(level=1)], "both": [GzipCodec(level=1), Crc32cCodec()]}.items():
-        book.attempt("after/" + name, lambda: sharded(book, "after/" + name, data, (8, 6), codec, compressors=after))
+    for name, after in {"crc": [Crc32cCodec()], "zstd": [ZstdCodec(level=1)],
+            "both": [GzipCodec(level=1), Crc32cCodec()]}.items():
+        book.attempt("after/" + name,
+            lambda: sharded(book, "after/" + name, data, (8, 6), codec, compressors=after))
     square = ShardingCodec(chunk_shape=(4, 3), codecs=[little])
     book.attempt("outer_transpose", lambda: sharded(
         book, "outer_transpose", data, (12, 12), square, filters=[TransposeCodec(order=(1, 0))]))
     for kind, sep in itertools.product(("default", "v2"), "/."):
         path = f"keys/{kind}_{'slash' if sep == '/' else 'dot'}"
         book.attempt(path, lambda: sharded(
-            book, path, data, (8, 6), codec, (slice(0, 8), slice(6, 12)), chunk_key_encoding={"name": kind, "separator": sep}))
+            book, path, data, (8, 6), codec, (slice(0, 8), slice(6, 12)),
+            chunk_key_encoding={"name": kind, "separator": sep}))
     for name, (chain, dtype, lossy) in numcodecs_filters().items():
         path = "filters/" + name
         values = sample(dtype, (23, 19), special=False)
@@ -367,42 +409,54 @@ def codecs_v2(out):
     zarr.open_group(book.store, mode="w", zarr_format=2)
     n = numcodecs
     compressors = {
-        "none": None, "gzip": n.GZip(1), "zlib": n.Zlib(1), "zstd": n.Zstd(1), "zstd_sum": n.Zstd(1, checksum=True),
+        "none": None, "gzip": n.GZip(1), "zlib": n.Zlib(1), "zstd": n.Zstd(1),
+        "zstd_sum": n.Zstd(1, checksum=True),
         "lz4": n.LZ4(), "bz2": n.BZ2(1), "lzma": n.LZMA(preset=1), "crc32c": n.CRC32C(),
     }
     for cname in numcodecs.blosc.list_compressors():
         for shuffle in (-1, 0, 1, 2):
             compressors[f"blosc_{cname}_{shuffle}"] = n.Blosc(cname, 5, shuffle)
-    for (name, comp), order, dtype in itertools.product(compressors.items(), "CF", ("<f4", ">i8", "|S5")):
+    for (name, comp), order, dtype in itertools.product(compressors.items(), "CF",
+            ("<f4", ">i8", "|S5")):
         path = f"{name}/{order}_{name_of(dtype)}"
         book.attempt(path, lambda: write(
-            book, path, sample(dtype, SHAPE), CHUNKS, fill=None if dtype[1] == "S" else 1, order=order, compressors=comp,
-            zarr_format=2, chunk_key_encoding={"name": "v2", "separator": "/" if order == "F" else "."}))
+            book, path, sample(dtype, SHAPE), CHUNKS, fill=None if dtype[1] == "S" else 1,
+            order=order, compressors=comp,
+            zarr_format=2,
+            chunk_key_encoding={"name": "v2", "separator": "/" if order == "F" else "."}))
     for name, (chain, dtype) in {
-        "delta": ([n.Delta("<i4")], "<i4"), "shuffle": ([n.Shuffle(4)], "<i4"), "crc32c": ([n.CRC32C()], "<i4"),
+        "delta": ([n.Delta("<i4")], "<i4"), "shuffle": ([n.Shuffle(4)], "<i4"),
+        "crc32c": ([n.CRC32C()], "<i4"),
         "crc32c_start": ([n.CRC32C(location="start")], "<i4"), "bitround": ([n.BitRound(5)], "<f4"),
     }.items():
         for order in "CF":
             path = f"filter_{name}/{order}"
             book.attempt(path, lambda: write(
-                book, path, sample(dtype, SHAPE, special=False), CHUNKS, filters=chain, order=order, zarr_format=2,
+                book, path, sample(dtype, SHAPE, special=False), CHUNKS, filters=chain, order=order,
+                zarr_format=2,
                 compressors=n.Zlib(1), lossy=True))
     book.close()
 
 
 def hierarchy(out):
-    """Groups, consolidated metadata, names, dimension names, attributes; root arrays of both formats."""
+    """Groups, consolidated metadata, names, dimension names, attributes; root arrays of both
+    formats.
+    """
     for fmt in (2, 3):
         book = Book(out, f"{PREFIX}-v{fmt}-hierarchy")
-        zarr.open_group(book.store, mode="w", zarr_format=fmt, attributes={"title": "grün", "nan": float("nan")})
+        zarr.open_group(book.store, mode="w", zarr_format=fmt,
+            attributes={"title": "grün", "nan": float("nan")})
         for path in ("a", "g/b", "g/h/c", "g/h/i/j/k/d"):
             names = {"dimension_names": ("y", None)} if fmt == 3 else {}
             write(book, path, sample("<i2", SHAPE, path), CHUNKS, zarr_format=fmt,
                   attributes={"units": "K", "inf": float("inf"), "big": 2**64 - 1}, **names)
-        for name in ("with space", "grün", "dot.ted", "a.npy", "-dash", "quote'\"", "back`$(x)", "per%cent", "50%", "%41", "a%.b", "star*?[x]",
-                     "tab\there", "x" * 200, ".hidden", "0", "c", "名前", "new\nline", "a.raw", "UPPER", "upper", "1.1"):
+        for name in ("with space", "grün", "dot.ted", "a.npy", "-dash", "quote'\"", "back`$(x)",
+            "per%cent", "50%", "%41", "a%.b", "star*?[x]",
+                     "tab\there", "x" * 200, ".hidden", "0", "c", "名前", "new\nline", "a.raw",
+                     "UPPER", "upper", "1.1"):
             path = "evil/" + name
-            book.attempt(path, lambda: write(book, path, sample("<i2", SHAPE, name), CHUNKS, zarr_format=fmt))
+            book.attempt(path,
+                lambda: write(book, path, sample("<i2", SHAPE, name), CHUNKS, zarr_format=fmt))
         zarr.consolidate_metadata(book.store)
         book.close()
         book = Book(out, f"{PREFIX}-v{fmt}-root.zarr")
@@ -419,7 +473,8 @@ def both_formats(out):
     keys = {"name": "v2", "separator": "."}
     for name in ("a", "g/b"):
         data = sample("<f4", SHAPE, name)
-        zarr.create_array(book.store, name=name, shape=SHAPE, chunks=CHUNKS, dtype="<f4", fill_value=0, zarr_format=2,
+        zarr.create_array(book.store, name=name, shape=SHAPE, chunks=CHUNKS, dtype="<f4",
+            fill_value=0, zarr_format=2,
                           compressors=None, filters=None, chunk_key_encoding=keys)
         write(book, name, data, CHUNKS, compressors=None, chunk_key_encoding=keys)
     book.close()

@@ -1,4 +1,6 @@
-"""Read and write arrays with zarrita, which node runs beside this Python; see zarrita/zarrita.mjs and venvs.sh."""
+"""Read and write arrays with zarrita, which node runs beside this Python; see zarrita/zarrita.mjs
+and venvs.sh.
+"""
 
 import json
 import os
@@ -15,7 +17,8 @@ def installed():
 
 
 def run(what, store, path, *options, input=None):
-    done = subprocess.run(["node", SCRIPT, what, os.path.abspath(store), "/" + path, *options], input=input, capture_output=True, timeout=60)
+    done = subprocess.run(["node", SCRIPT, what, os.path.abspath(store), "/" + path, *options],
+        input=input, capture_output=True, timeout=60)
     if done.returncode:
         lines = [line for line in done.stderr.decode().split("\n") if "Error" in line]
         raise RuntimeError(lines[0].strip() if lines else f"exit status {done.returncode}")
@@ -30,11 +33,14 @@ def read(store, path):
 
 
 def strided(shape, stride, data, dtype):
-    """What read returned, as an array of a dtype in the machine's byte order, which is zarrita's."""
+    """What read returned, as an array of a dtype in the machine's byte order, which is zarrita's.
+    """
     flat = np.frombuffer(data, dtype.newbyteorder("="))
     return np.lib.stride_tricks.as_strided(flat, shape, [n * flat.itemsize for n in stride])
 
 
 def write(store, path, options, data):
-    """Create an array by zarrita's options and write data to it, whose bytes are in the order of the array's chunks."""
+    """Create an array by zarrita's options and write data to it, whose bytes are in the order of
+    the array's chunks.
+    """
     run("write", store, path, json.dumps(options), input=data.tobytes("A"))

@@ -1,4 +1,5 @@
-"""Makes the frames in this folder with the zstd program (1.5 or later) and sums.txt, the SHA-256 of what each decodes to.
+"""Makes the frames in this folder with the zstd program (1.5 or later) and sums.txt, the SHA-256 of
+what each decodes to.
 
     python3 generate.py
 """
@@ -45,7 +46,8 @@ KINDS = {
     "noisy": floats(6000, 16),
     "periodic": periodic(8000),
     "skewed": skewed(12000),
-    "blocks": text(3000) * 100,  # several blocks: tables are repeated, matches reach into earlier ones
+    # several blocks: tables are repeated, matches reach into earlier ones
+    "blocks": text(3000) * 100,
 }
 
 # With content size and without, with checksum and without, and the extremes of levels.
@@ -61,7 +63,8 @@ with open("sums.txt", "w") as sums:
     for kind, data in KINDS.items():
         for name, options in OPTIONS.items():
             size = [f"--stream-size={len(data)}"] if name in ("1", "19") and data else []
-            frame = subprocess.run(["zstd", "-c", "-q", *options, *size], input=data, capture_output=True, check=True).stdout
+            frame = subprocess.run(["zstd", "-c", "-q", *options, *size], input=data,
+                capture_output=True, check=True).stdout
             with open(f"{kind}.{name}.zst", "wb") as f:
                 f.write(frame)
             print(hashlib.sha256(data).hexdigest(), len(data), f"{kind}.{name}.zst", file=sums)

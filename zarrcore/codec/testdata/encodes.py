@@ -1,8 +1,10 @@
 """Writes encodes.jsonl: what numcodecs' codecs encode, byte for byte, over types and byte orders.
 
-Run with Python, numpy and numcodecs; both numcodecs 0.15 with numpy 1 and 0.16 with numpy 2 write the same file:
+Run with Python, numpy and numcodecs; both numcodecs 0.15 with numpy 1 and 0.16 with numpy 2 write
+the same file:
     python encodes.py > encodes.jsonl
-Each line is {"config", "dtype", "plain", "encoded"}, bytes in base64. Data are made of a fixed seed.
+Each line is {"config", "dtype", "plain", "encoded"}, bytes in base64. Data are made of a fixed
+seed.
 """
 import base64
 import json
@@ -10,7 +12,8 @@ import warnings
 
 import numpy as np
 from numcodecs import (
-    Adler32, AsType, Base64, BitRound, CRC32, Categorize, Delta, FixedScaleOffset, Fletcher32, JenkinsLookup3, PackBits, Quantize, Shuffle)
+    Adler32, AsType, Base64, BitRound, CRC32, Categorize, Delta, FixedScaleOffset, Fletcher32,
+    JenkinsLookup3, PackBits, Quantize, Shuffle)
 from numcodecs.checksum32 import CRC32C
 
 warnings.simplefilter("ignore")
@@ -24,7 +27,8 @@ def b64(a):
 def line(codec, plain):
     encoded = codec.encode(plain.copy())
     encoded = np.frombuffer(encoded, "u1") if isinstance(encoded, bytes) else encoded
-    print(json.dumps({"config": codec.get_config(), "dtype": plain.dtype.str, "plain": b64(plain), "encoded": b64(encoded)}))
+    print(json.dumps({"config": codec.get_config(), "dtype": plain.dtype.str, "plain": b64(plain),
+        "encoded": b64(encoded)}))
 
 
 def numbers(dtype, n=40):
@@ -41,13 +45,19 @@ def numbers(dtype, n=40):
     return x
 
 
-for t in "|b1 |i1 |u1 <i2 >i2 <u2 <i4 >i4 <u4 <i8 >i8 <u8 >u8 <f2 >f2 <f4 >f4 <f8 >f8 <c8 >c16".split():
+TYPES = "|b1 |i1 |u1 <i2 >i2 <u2 <i4 >i4 <u4 <i8 >i8 <u8 >u8 <f2 >f2 <f4 >f4 <f8 >f8 <c8 >c16"
+for t in TYPES.split():
     line(Delta(dtype=t), numbers(t, 300 if t in ("|b1", "<f4", ">i2", "<c8") else 40))
-for pair in "<i4 |i1,>i4 <i2,<i2 >i8,<u8 <i8,<i8 <u8,<u8 |i1,<u2 |i1,<f4 <f8,<f8 <f4,<f8 >f2,<f2 >f4,<i4 <f4,<f8 <i4,>f4 <i8,<c16 <c8".split(","):
+PAIRS = (
+    "<i4 |i1,>i4 <i2,<i2 >i8,<u8 <i8,<i8 <u8,<u8 |i1,<u2 |i1,<f4 <f8,<f8 <f4,<f8 >f2,<f2 >f4,"
+    "<i4 <f4,<f8 <i4,>f4 <i8,<c16 <c8"
+)
+for pair in PAIRS.split(","):
     t, a = pair.split()
     x = numbers(t).copy()
     x[0] = 1  # numcodecs refuses a first number that is not one of astype
-    line(Delta(dtype=t, astype=a), x % 100 if np.dtype(t).kind == "f" and np.dtype(a).kind in "iu" else x)
+    line(Delta(dtype=t, astype=a),
+        x % 100 if np.dtype(t).kind == "f" and np.dtype(a).kind in "iu" else x)
 for t in "<f4 >f4 <f8 >f8".split():
     for a in ["|u1", "<i2", ">i4", "<i8", "<f4", ">f8", "<f2"]:
         x = np.abs(numbers(t)) % 10
@@ -74,6 +84,7 @@ for t in "<U7", ">U7", "<U3":
     x = words.astype(t)
     for a in "|u1", ">i2":
         line(Categorize(labels=["a", "ccc", "dé", "toolong", "bb"], dtype=t, astype=a), x)
-for c in Adler32(), CRC32(), CRC32C(), CRC32C(location="start"), CRC32(location="end"), Adler32(location="end"), Fletcher32(), JenkinsLookup3(), JenkinsLookup3(initval=7), Base64():
+for c in Adler32(), CRC32(), CRC32C(), CRC32C(location="start"), CRC32(location="end"), Adler32(
+        location="end"), Fletcher32(), JenkinsLookup3(), JenkinsLookup3(initval=7), Base64():
     for n in (1, 2, 3, 4, 300) if not isinstance(c, Fletcher32) else (2, 4, 300):
         line(c, numbers("|u1", n))

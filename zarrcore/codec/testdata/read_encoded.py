@@ -1,7 +1,8 @@
 """Reads what zarrfs encoded, as TestPeersRead asks: read_encoded.py READER FOLDER.
 
-READER is zarr (2 or 3, whichever is installed), zarrs (through zarr-python 3), zarrs-alone or tensorstore. FOLDER holds NAME.zarr, arrays of one object each, and NAME.bin,
-their elements in C order and in the array's byte order. Prints one line for each: the name, and "equal", "different" or
+READER is zarr (2 or 3, whichever is installed), zarrs (through zarr-python 3), zarrs-alone or
+tensorstore. FOLDER holds NAME.zarr, arrays of one object each, and NAME.bin, their elements in C
+order and in the array's byte order. Prints one line for each: the name, and "equal", "different" or
 "refused" with the reason.
 """
 import json
@@ -39,12 +40,14 @@ def zarrs_alone(path):
     from zarrs._internal import ChunkItem, CodecPipelineImpl
 
     document = json.loads((path / "zarr.json").read_text())
-    pipeline = CodecPipelineImpl(json.dumps(document), store_config=LocalStore(path), validate_checksums=True)
+    pipeline = CodecPipelineImpl(json.dumps(document), store_config=LocalStore(path),
+        validate_checksums=True)
     found = np.zeros(document["shape"], document["data_type"])
     whole = [slice(0, n) for n in found.shape]
 
     def read():
-        pipeline.retrieve_chunks_and_apply_index([ChunkItem("c/0/0", whole, found.shape, whole, found.shape)], found)
+        pipeline.retrieve_chunks_and_apply_index(
+            [ChunkItem("c/0/0", whole, found.shape, whole, found.shape)], found)
         return found
 
     return read
@@ -55,7 +58,8 @@ READERS = {"zarr": zarr, "zarrs": zarr, "zarrs-alone": zarrs_alone, "tensorstore
 
 def big_endian(path):
     if (path / "zarr.json").exists():
-        return '"endian": "big"' in json.dumps(json.loads((path / "zarr.json").read_text())["codecs"])
+        return '"endian": "big"' in json.dumps(
+            json.loads((path / "zarr.json").read_text())["codecs"])
     return json.loads((path / ".zarray").read_text())["dtype"][0] == ">"
 
 
@@ -68,6 +72,7 @@ for path in sorted(folder.glob("*.zarr")):
     try:
         found = np.asarray(read())
         found = found.astype(found.dtype.newbyteorder(">" if big_endian(path) else "<")).tobytes()
-        print(path.stem, "equal" if found == (folder / (path.stem + ".bin")).read_bytes() else "different")
+        print(path.stem,
+            "equal" if found == (folder / (path.stem + ".bin")).read_bytes() else "different")
     except Exception as e:
         print(path.stem, "different", repr(e).replace("\n", " ")[:300])

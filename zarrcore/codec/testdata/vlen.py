@@ -1,9 +1,10 @@
-"""Writes vlen3.jsonl and vlen2.jsonl: objects of elements without a fixed size that zarr-python stored.
+"""Writes vlen3.jsonl and vlen2.jsonl: objects of elements without a fixed size that zarr-python
+stored.
 
     python vlen.py 3 > vlen3.jsonl     (zarr >= 3.1)
     python vlen.py 2 > vlen2.jsonl     (zarr 2, numcodecs)
-Each line is {"name", "metadata", "object", "lines"}: an array of one object, its document, the object in base64, and its
-elements in C order, each as a line of JSON.
+Each line is {"name", "metadata", "object", "lines"}: an array of one object, its document, the
+object in base64, and its elements in C order, each as a line of JSON.
 """
 import base64
 import json
@@ -39,7 +40,8 @@ def emit(name, document, data, store):
     assert len(keys) == 1, keys
     value = store[keys[0]]
     value = value.to_bytes() if hasattr(value, "to_bytes") else bytes(value)
-    print(json.dumps({"name": name, "metadata": json.loads(document), "object": base64.b64encode(value).decode(),
+    print(json.dumps({"name": name, "metadata": json.loads(document),
+        "object": base64.b64encode(value).decode(),
                       "lines": [line(v) for v in data.ravel().tolist()]}))
 
 
@@ -50,14 +52,16 @@ def two():
     def write(name, values, codec, shape=(8,), order="C", filters=(), compressor=None):
         store = {}
         data = objects(values, shape)
-        a = zarr.create(shape, chunks=shape, dtype=object, object_codec=codec, order=order, filters=list(filters),
+        a = zarr.create(shape, chunks=shape, dtype=object, object_codec=codec, order=order,
+            filters=list(filters),
                         compressor=compressor, store=store)
         a[...] = data
         emit(name, store[".zarray"], data, store)
 
     write("vlen-utf8", WORDS, n.VLenUTF8())
     write("vlen-utf8 in order F", WORDS, n.VLenUTF8(), (2, 4), "F")
-    write("vlen-utf8 in order F of three axes", WORDS, n.VLenUTF8(), (2, 2, 2), "F", compressor=n.Zlib(1))
+    write("vlen-utf8 in order F of three axes", WORDS, n.VLenUTF8(), (2, 2, 2), "F",
+        compressor=n.Zlib(1))
     write("vlen-utf8 and zstd", WORDS, n.VLenUTF8(), compressor=n.Zstd(1))
     write("vlen-utf8 and blosc", ["long " * 300] * 8, n.VLenUTF8(), compressor=n.Blosc("lz4"))
     write("vlen-utf8 and lz4", ["long " * 300] * 8, n.VLenUTF8(), compressor=n.LZ4())
@@ -67,13 +71,17 @@ def two():
     write("vlen-utf8, short", ["", "", "x", ""] * 2, n.VLenUTF8())
     write("vlen-bytes", BYTES, n.VLenBytes(), compressor=n.GZip(1))
     for t in ("<i4", ">i2", "|u1", "<u8", "<f4", "<f8", ">f8"):
-        values = [np.array(np.abs(v) if "u" in t else v, t) / (1 if "f" not in t else np.array(8, t)) for v in LISTS]
+        values = [np.array(np.abs(v) if "u" in t else v,
+            t) / (1 if "f" not in t else np.array(8, t)) for v in LISTS]
         write("vlen-array of " + t, [v.astype(t) for v in values], n.VLenArray(t))
     write("json2", VALUES, n.JSON())
     write("json2 of two axes", VALUES, n.JSON(), (2, 4), compressor=n.Zlib(1))
-    write("json2 with white space", VALUES, n.JSON(indent=2, separators=(", ", ": "), ensure_ascii=False))
-    write("categorize", ["a", "grün", "a", "c", "c", "a", "grün", "c"], n.Categorize(["grün", "a", "c"], object))
-    write("categorize in two bytes", ["a", "grün", "a", "c"] * 2, n.Categorize(["grün", "a", "c"], object, ">u2"), (4, 2), "F", compressor=n.Zlib(1))
+    write("json2 with white space", VALUES,
+        n.JSON(indent=2, separators=(", ", ": "), ensure_ascii=False))
+    write("categorize", ["a", "grün", "a", "c", "c", "a", "grün", "c"],
+        n.Categorize(["grün", "a", "c"], object))
+    write("categorize in two bytes", ["a", "grün", "a", "c"] * 2,
+        n.Categorize(["grün", "a", "c"], object, ">u2"), (4, 2), "F", compressor=n.Zlib(1))
 
 
 def three():
@@ -90,7 +98,8 @@ def three():
     write("string, plain", WORDS, str, chunks=(8,), compressors=None)
     write("string of two axes", WORDS, str, (4, 2), chunks=(4, 2))
     write("string in shards", WORDS, str, (4, 2), chunks=(2, 1), shards=(4, 2))
-    write("string in shards with holes", ["x", ""] * 4, str, (4, 2), chunks=(1, 1), shards=(4, 2), compressors=None)
+    write("string in shards with holes", ["x", ""] * 4, str, (4, 2), chunks=(1, 1), shards=(4, 2),
+        compressors=None)
     write("bytes", BYTES, "variable_length_bytes", chunks=(8,))
     write("bytes in shards", BYTES, "variable_length_bytes", chunks=(2,), shards=(8,))
 
