@@ -16,8 +16,9 @@ import (
 const (
 	// 4.1 names of dimensions; 4.2 NetCDF and CF; 4.4.1 CF's grid mapping
 	cfAttributes = `{"_ARRAY_DIMENSIONS": ["time", "lat"],
- "units":"K", "scale_factor" : 1.50e-2, "_FillValue": NaN, "missing_value": -Infinity, "flag_values": [ 1,2 ,3],
-	"long_name": "temp\u00e9rature \ud83c\udf21", "grid_mapping": "crs", "coordinates": "lat lon", "big": 12345678901234567890123}`
+ "units":"K", "scale_factor" : 1.50e-2, "_FillValue": NaN, "missing_value": -Infinity,
+	"flag_values": [ 1,2 ,3], "long_name": "temp\u00e9rature \ud83c\udf21", "grid_mapping": "crs",
+	"coordinates": "lat lon", "big": 12345678901234567890123}`
 
 	// 4.4.2 GDAL
 	gdalAttributes = `{"_CRS":{"url":"http://www.opengis.net/def/crs/EPSG/0/4326",` +

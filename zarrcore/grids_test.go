@@ -203,7 +203,8 @@ func TestGridsAreResized(t *testing.T) {
 			rows := c.rows
 			if c.err != nil {
 				rows = 10
-			} else if more := a.Live().Size() - int64(len(ones)); more > 0 { // so that all objects are stored
+			} else if more := a.Live().Size() - int64(len(ones)); more > 0 {
+				// so that all objects are stored
 				if _, err := a.WriteAt(t.Context(), ones[:more], int64(len(ones))); err != nil {
 					t.Fatal(err)
 				}

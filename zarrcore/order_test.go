@@ -168,10 +168,12 @@ func TestOverwriteOfReadOnlyCodecs(t *testing.T) {
 // TestRecipeOfNoArray: where the codecs of a recipe fit no array of such a shape, or cannot encode,
 // nothing is made, and what is there stays.
 func TestRecipeOfNoArray(t *testing.T) {
+	const lzma = `{"name": "numcodecs.lzma", "configuration": {"format": 0}}`
 	for codecs, kind := range map[string]error{
+		`["bytes", ` + lzma + `]`:               errors.ErrUnsupported,
+		`["bytes", {"name": "numcodecs.zfpy"}]`: errors.ErrUnsupported,
+
 		`[{"name": "transpose", "configuration": {"order": [2, 0, 1]}}, "bytes"]`: meta.ErrInvalid,
-		`["bytes", {"name": "numcodecs.lzma", "configuration": {"format": 0}}]`:   errors.ErrUnsupported,
-		`["bytes", {"name": "numcodecs.zfpy"}]`:                                   errors.ErrUnsupported,
 		`[{"name": "transpose", "configuration": {"order": [1, 1]}}, "bytes"]`:    meta.ErrInvalid,
 	} {
 		h := created(t, "codecs", codecs)

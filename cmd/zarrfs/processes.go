@@ -94,8 +94,8 @@ func endsWithin(pid, fd int, wait time.Duration) bool {
 	return errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
-// questionTime is how long the kernel has for an answer about a process. It does not answer about a
-// process that is stuck in an exec, or in a page fault of a dead mount, until that goes on.
+// questionTime is how long the kernel has for an answer about a process. A process may be stuck in
+// an exec, or in a page fault of a dead mount. The kernel does not answer until that goes on.
 var questionTime = 2 * time.Second
 
 // stuckProcesses has the processes about which a question is still open.

@@ -48,7 +48,8 @@
 	BZHIQ   A, TO, TO              \
 	ADDL    base(TABLE, STATE), TO
 
-// STEP moves a state to the next, whose bits are those above the low SHIFT ones of WORD, and leaves their number in A.
+// STEP moves a state to the next, whose bits are those above the low SHIFT ones of WORD, and leaves
+// their number in A.
 #define STEP(TABLE, STATE) \
 	MOVBLZX stateBits(TABLE, STATE), A \
 	SHRXQ   SHIFT, WORD, B             \
@@ -78,7 +79,8 @@ TEXT ·runBMI2(SB), NOSPLIT, $64-8
 	MOVQ A, start
 	ADDQ sequences_out(S), OUT
 
-	// PTR is seven bytes before the one with bit BITPOS, so that there are 56 + BITPOS mod 8 bits up to that.
+	// PTR is seven bytes before the one with bit BITPOS, so that there are 56 + BITPOS mod 8 bits
+	// up to that.
 	MOVQ sequences_bitEnd(S), A
 	SHRQ $3, A
 	SUBQ $7, A

@@ -10,7 +10,8 @@ import (
 // whole.
 func TestNewDocumentOfGroup(t *testing.T) {
 	for doc, expected := range map[string]error{
-		`{"zarr_format": 3, "node_type": "group"}`:                                     iofs.ErrInvalid,
+		`{"zarr_format": 3, "node_type": "group"}`: iofs.ErrInvalid,
+
 		`{"zarr_format": 3, "node_type": "array", "shape": [1], "data_type": "uint8"}`: nil,
 	} {
 		d := new(Files).new("a", []byte(doc))

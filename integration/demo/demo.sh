@@ -33,7 +33,7 @@ print(a.shape, a.dtype, a[0, 45, :3])'"
 fi
 show "mkdir mnt/copies && cp mnt/ocean/temperature.npy mnt/copies/t.npy   # a new array"
 show "cmp mnt/ocean/temperature.npy mnt/copies/t.npy && echo the same"
-show "head -c 64800 mnt/ocean/temperature.raw >> mnt/copies/t.raw   # one hour more: 90 x 180 numbers"
+show "head -c 64800 mnt/ocean/temperature.raw >> mnt/copies/t.raw   # one hour: 90 x 180 numbers"
 show "dd if=/dev/zero of=mnt/copies/t.raw bs=4 seek=1 count=1 conv=notrunc status=none   # in place"
 show "od -An -tf4 -j 128 -N 12 mnt/copies/t.npy"
 show "echo '{\"attributes\": {\"units\": \"K\"}}' > mnt/copies/t.json"

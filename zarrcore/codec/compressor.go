@@ -7,9 +7,8 @@ type compressor struct{ compress.Decoder }
 
 func (c compressor) decode(dst, src []byte) (int, error) { return c.Decode(dst, src) }
 
-// An encoderMaker makes the encoder that a configuration describes. An error is no reason to refuse
-// the chain: the configuration of a compressor matters to encoding only, so the array can still be
-// read.
+// An encoderMaker makes the encoder that a configuration describes. After an error the array can
+// still be read, because the configuration of a compressor matters to encoding only.
 type encoderMaker func(in state, cfg config) (compress.Encoder, error)
 
 // compressorBinder binds a decoder that needs no configuration.

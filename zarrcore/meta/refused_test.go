@@ -304,12 +304,14 @@ func TestRefusedGroupV3(t *testing.T) {
 			`!storage_transformers: expected no storage transformer, found "x"`},
 		{`ext: 1`,
 			`!ext: expected no such member, or an object with must_understand false, found 1`},
-		{`metadata_encoding: "https://purl.org/zarr/spec/protocol/core/3.0"`, `!metadata_encoding: expected a document of the final Zarr v3 ` +
-			`specification, found one of a draft; zarr-python 2.18 reads it with ` +
-			`ZARR_V3_EXPERIMENTAL_API=1 and can copy it to version 2`},
-		{`zarr_format: "https://purl.org/zarr/spec/protocol/core/3.0"`, `!zarr_format: expected a document of the final Zarr v3 ` +
-			`specification, found one of a draft; zarr-python 2.18 reads it with ` +
-			`ZARR_V3_EXPERIMENTAL_API=1 and can copy it to version 2`},
+		{`metadata_encoding: "https://purl.org/zarr/spec/protocol/core/3.0"`,
+			`!metadata_encoding: expected a document of the final Zarr v3 specification, ` +
+				`found one of a draft; zarr-python 2.18 reads it with ` +
+				`ZARR_V3_EXPERIMENTAL_API=1 and can copy it to version 2`},
+		{`zarr_format: "https://purl.org/zarr/spec/protocol/core/3.0"`,
+			`!zarr_format: expected a document of the final Zarr v3 specification, ` +
+				`found one of a draft; zarr-python 2.18 reads it with ` +
+				`ZARR_V3_EXPERIMENTAL_API=1 and can copy it to version 2`},
 	} {
 		a, g, err := ParseV3(document(goodGroupV3, r.change))
 		r.check(t, err)

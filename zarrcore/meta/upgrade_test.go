@@ -111,29 +111,37 @@ func wantFill(a *Array) string {
 
 // TestUpgradeRefused holds what has no words in version 3, or other ones in zarr-python 3.
 func TestUpgradeRefused(t *testing.T) {
-	for change, want := range map[string]string{
-		`dtype: "<f16"`:                                                               "format 3 has no",
-		`dtype: [["a", "<i2"], ["b", ">i2"]]`:                                         "struct of both byte orders",
-		`compressor: {"id": "pcodec"}`:                                                `expected a codec that zarr-python 3 knows in format 3, found "numcodecs.pcodec"`,
-		`compressor: {"id": "base64"}`:                                                `found "numcodecs.base64"`,
-		`compressor: {"id": "blosc", "shuffle": 3}`:                                   "compressor.shuffle: expected -1, 0, 1 or 2, found 3",
-		`dtype: "|O"; filters: [{"id": "vlen-array", "dtype": "<i4"}]`:                `found "numcodecs.vlen-array"`,
-		`dtype: "|O"; filters: [{"id": "vlen-utf8"}]; order: "F"`:                     "vlen-utf8 or vlen-bytes alone, in order C, found transpose",
-		`dtype: "|O"; filters: [{"id": "vlen-bytes"}]; fill_value: "YQ=="`:            `fill_value: expected null, 0 or a string of a vlen-utf8 array, found "YQ=="`,
-		`filters: [{"id": "packbits"}]`:                                               `found "numcodecs.packbits"`,
-		`filters: [{"id": "delta", "dtype": ">i4"}]`:                                  `expected filters of little-endian numbers, found numcodecs.delta with dtype ">i4"`,
-		`filters: [{"id": "quantize", "digits": 1, "dtype": "<i4", "astype": "<i2"}]`: "expected the array's type as its astype",
-		`filters: [{"id": "zlib"}, {"id": "delta", "dtype": "<i4"}]`:                  "found numcodecs.delta behind numcodecs.zlib",
-		`filters: [{"id": "delta", "dtype": "what"}]`:                                 "filters: ",
+	for _, tc := range []struct{ change, want string }{
+		{`dtype: "<f16"`, "format 3 has no"},
+		{`dtype: [["a", "<i2"], ["b", ">i2"]]`, "struct of both byte orders"},
+		{`compressor: {"id": "pcodec"}`,
+			`expected a codec that zarr-python 3 knows in format 3, found "numcodecs.pcodec"`},
+		{`compressor: {"id": "base64"}`, `found "numcodecs.base64"`},
+		{`compressor: {"id": "blosc", "shuffle": 3}`,
+			"compressor.shuffle: expected -1, 0, 1 or 2, found 3"},
+		{`dtype: "|O"; filters: [{"id": "vlen-array", "dtype": "<i4"}]`,
+			`found "numcodecs.vlen-array"`},
+		{`dtype: "|O"; filters: [{"id": "vlen-utf8"}]; order: "F"`,
+			"vlen-utf8 or vlen-bytes alone, in order C, found transpose"},
+		{`dtype: "|O"; filters: [{"id": "vlen-bytes"}]; fill_value: "YQ=="`,
+			`fill_value: expected null, 0 or a string of a vlen-utf8 array, found "YQ=="`},
+		{`filters: [{"id": "packbits"}]`, `found "numcodecs.packbits"`},
+		{`filters: [{"id": "delta", "dtype": ">i4"}]`,
+			`expected filters of little-endian numbers, found numcodecs.delta with dtype ">i4"`},
+		{`filters: [{"id": "quantize", "digits": 1, "dtype": "<i4", "astype": "<i2"}]`,
+			"expected the array's type as its astype"},
+		{`filters: [{"id": "zlib"}, {"id": "delta", "dtype": "<i4"}]`,
+			"found numcodecs.delta behind numcodecs.zlib"},
+		{`filters: [{"id": "delta", "dtype": "what"}]`, "filters: "},
 	} {
-		a, err := ParseV2Array(document(goodV2, strings.Split(change, "; ")...), nil)
+		a, err := ParseV2Array(document(goodV2, strings.Split(tc.change, "; ")...), nil)
 		if err != nil {
-			t.Fatalf("%s: %v", change, err)
+			t.Fatalf("%s: %v", tc.change, err)
 		}
 		_, err = UpgradeV2(a)
-		if err == nil || !strings.Contains(err.Error(), want) ||
+		if err == nil || !strings.Contains(err.Error(), tc.want) ||
 			!errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: %v, want %s", change, err, want)
+			t.Errorf("%s: %v, want %s", tc.change, err, tc.want)
 		}
 	}
 }
