@@ -23,10 +23,13 @@ RACE_MS  := 10000
 FUZZRUNS := 250000x
 FUZZ     :=
 
-PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
+PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) \
+	ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test mistakes race lint measures fuzz peers servers interop interop-all everyday model kill faults races limits bench bench-quick bench-write bench-against ls-bench bench-open bench-groups clean
+.PHONY: help build check demo test mistakes race lint measures fuzz peers servers interop \
+	interop-all everyday model kill faults races limits bench bench-quick bench-write \
+	bench-against ls-bench bench-open bench-groups clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,15 +43,19 @@ build: ## build bin/zarrfs, one static binary
 demo: check build ## make a small store, mount it, read and write it with plain tools
 	@integration/demo/demo.sh $(BIN)
 
-test: check ## run all tests that need only Go, a C compiler and /dev/fuse; WITHOUT_INTEROP=1 leaves out what interop runs
+test: check ## run all tests; they need only Go, C and /dev/fuse; WITHOUT_INTEROP=1 for fewer
 	go test -timeout 45m $(if $(WITHOUT_INTEROP),-skip '^($(INTEROP))$$') ./...
 
 # The tests that compare arrays which other libraries wrote, by their whole names.
-INTEROP  := TestInterop(Newest|All)?|TestCorpora|TestMigration|TestPeersRead|TestOthersRead(Newest|All)?
-INTEROP  := $(INTEROP)|TestReadersOf[A-Za-z]+
+INTEROP  := TestInterop(Newest|All)?|TestCorpora|TestMigration|TestPeersRead
+INTEROP  := $(INTEROP)|TestOthersRead(Newest|All)?|TestReadersOf[A-Za-z]+
 
-# What integration's tests compare with other libraries, fill, cut the power of or kill says nothing about races, or takes long.
-NORACE   := $(INTEROP)|TestOrders|TestFullDisk|TestFullDiskBesideRenames|TestKilledBesideRenames|TestPowerCut(Loses|OfFiles)?|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday|TestGroupFilesInTools
+# Tests of integration that say nothing about races, or take long: they compare with other
+# libraries, fill a disk, cut its power, or kill a daemon.
+NORACE   := $(INTEROP)|TestOrders|TestFullDisk|TestFullDiskBesideRenames|TestKilledBesideRenames
+NORACE   := $(NORACE)|TestPowerCut(Loses|OfFiles)?|TestKilledAtAnyCall|TestTracerKills
+NORACE   := $(NORACE)|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday
+NORACE   := $(NORACE)|TestGroupFilesInTools
 
 mistakes: check ## replay what new users do wrong, and print each text
 	go test -count=1 -v -run 'TestMistakes' ./cmd/zarrfs
@@ -85,36 +92,42 @@ interop: check build peers ## compare arrays that other libraries wrote, through
 		ZARRFS_REQUIRE_PEERS=1 ZARRFS_INTEROP_ALL=1 \
 		go test -count=1 -timeout 30m -v -run '^($(INTEROP))$$' ./integration ./zarrcore/codec
 
-everyday: check build peers ## commands that people type, on both formats, each compared with zarr-python afterwards
+everyday: check build peers ## commands that people type, each compared with zarr-python afterwards
 	$(PROVE) -timeout 30m -run 'TestEveryday' ./integration
 
-# It needs Python 3.12 or later; zarrita needs node, the zarrs crate cargo, and zarr-java a JDK and Maven.
-interop-all: check build peers ## the same with xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL, zarrita, zarrs, zarr-java
-	@integration/interop/newest_python.sh >/dev/null || { echo "no Python of 3.12 or later here: ZARRFS_PYTHON names one" >&2; exit 1; }
+# These are xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL, zarrita, zarrs, zarr-java.
+# It needs Python 3.12 or later; zarrita needs node, the zarrs crate cargo, and zarr-java a JDK and
+# Maven.
+interop-all: check build peers ## the same with ten more libraries, from xarray to zarr-java
+	@integration/interop/newest_python.sh >/dev/null || \
+		{ echo "no Python of 3.12 or later here: ZARRFS_PYTHON names one" >&2; exit 1; }
 	@integration/interop/venvs.sh all
-	ZARRFS_PY_ALL=$(PYALL) $(PROVE) -timeout 1h -run 'TestInteropAll|TestOthersReadAll' ./integration
+	ZARRFS_PY_ALL=$(PYALL) $(PROVE) -timeout 1h \
+		-run 'TestInteropAll|TestOthersReadAll' ./integration
 
-model: check build peers ## 2,000 random runs of 200 operations against a model (half an hour); RUNS=100 for fewer
+model: check build peers ## 2,000 random runs against a model (half an hour); RUNS=100 for fewer
 	ZARRFS_MODEL_RUNS=$(RUNS) $(PROVE) -timeout 24h -run 'TestWriteModel' ./integration
 
-kill: check build peers ## kill the daemon before each file-system call of a script (half an hour); PART=1/8 for an eighth
-	ZARRFS_KILL_PART=$(PART) $(PROVE) -parallel 4 -timeout 4h -run 'TestKilledAtAnyCall|TestTracerKills' ./integration
+kill: check build peers ## kill the daemon before each call of a script (half an hour); PART=1/8
+	ZARRFS_KILL_PART=$(PART) $(PROVE) -parallel 4 -timeout 4h \
+		-run 'TestKilledAtAnyCall|TestTracerKills' ./integration
 
-faults: check build peers ## full disks, power cuts, a file system in an array, fio, several writers (as root)
+faults: check build peers ## full disks, power cuts, a file system in an array, fio (as root)
 	ZARRFS_FULL_CYCLES=100 ZARRFS_POWER_CUTS=50 ZARRFS_REQUIRE_ROOT=1 \
-		$(PROVE) -timeout 1h -run 'TestFullDisk|TestPowerCut|TestFileSystemInAnArray|TestFio|SameChunk|OneChunk' ./integration
+		$(PROVE) -timeout 1h ./integration \
+		-run 'TestFullDisk|TestPowerCut|TestFileSystemInAnArray|TestFio|SameChunk|OneChunk'
 
 RACES    := RenameRaces|FinalFlushRaces|UnpackedTwiceAtOnce|StormInOneMount
 RACES    := $(RACES)|CutAndAppendKeepNoError|OpenedWhileRenamed|NoZerosThatNobodyWrote
 RACES    := $(RACES)|KilledBesideRenames|FullDiskBesideRenames
 
-races: check build peers ## 10,000 rounds of renames, reads and unpacking beside writers (20 minutes)
+races: check build peers ## 10,000 rounds of renames and reads beside writers (20 minutes)
 	ZARRFS_RACE_MS=$(RACE_MS) $(PROVE) -timeout 4h -run '^Test($(RACES))$$' ./integration
 
 limits: check build ## show the limits by commands that people type: ok or BAD (as root)
 	ZARRFS_PY3=$(PY3) integration/limits/limits.sh $(BIN)
 
-bench: check build peers ## compare speed with plain files and other libraries (10 GB of disk, two hours)
+bench: check build peers ## compare speed with plain files and libraries (10 GB, two hours)
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH)
 	$(PY3) integration/bench/bench.py --bin $(BIN) --data $(BENCH) --rounds $(ROUNDS)
 	$(PY3) integration/bench/write_bench.py --bin $(BIN) --data $(BENCH) --rounds $(ROUNDS)
@@ -123,18 +136,23 @@ bench: check build peers ## compare speed with plain files and other libraries (
 
 bench-quick: check build peers ## a part of it: make bench-quick W=W5 OPS=seq,rand ROUNDS=3
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) $(W)
-	$(PY3) integration/bench/bench.py --bin $(BIN) --data $(BENCH) --ops $(OPS) --rounds $(ROUNDS) $(W)
+	$(PY3) integration/bench/bench.py --bin $(BIN) --data $(BENCH) --ops $(OPS) \
+		--rounds $(ROUNDS) $(W)
 
-bench-write: check build peers ## the writing part of it: make bench-write W=W5 WRITE_OPS=write,append ROUNDS=3
+bench-write: check build peers ## the writing part: make bench-write W=W5 WRITE_OPS=append
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) $(W)
-	$(PY3) integration/bench/write_bench.py --bin $(BIN) --data $(BENCH) --ops $(WRITE_OPS) --rounds $(ROUNDS) $(W)
+	$(PY3) integration/bench/write_bench.py --bin $(BIN) --data $(BENCH) --ops $(WRITE_OPS) \
+		--rounds $(ROUNDS) $(W)
 
-bench-against: check build peers ## compare speed with an older commit, in pairs: make bench-against BASE=main~20 W=W5 ROUNDS=6
-	@mkdir -p $(BENCH) && rm -rf $(BENCH)/base && git worktree prune && git worktree add -q --detach $(BENCH)/base $(BASE)
-	cd $(BENCH)/base && CGO_ENABLED=0 go build -trimpath -o $(abspath $(BENCH))/zarrfs-base ./cmd/zarrfs
+bench-against: check build peers ## compare speed with an older commit: BASE=main~20 W=W5 ROUNDS=6
+	@mkdir -p $(BENCH) && rm -rf $(BENCH)/base && git worktree prune && \
+		git worktree add -q --detach $(BENCH)/base $(BASE)
+	cd $(BENCH)/base && \
+		CGO_ENABLED=0 go build -trimpath -o $(abspath $(BENCH))/zarrfs-base ./cmd/zarrfs
 	git worktree remove --force $(BENCH)/base
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) $(W)
-	$(PY3) integration/bench/against.py --bin $(BIN) --base $(BENCH)/zarrfs-base --data $(BENCH) --rounds $(ROUNDS) $(AGAINST) $(W)
+	$(PY3) integration/bench/against.py --bin $(BIN) --base $(BENCH)/zarrfs-base \
+		--data $(BENCH) --rounds $(ROUNDS) $(AGAINST) $(W)
 
 ls-bench: check build peers ## time ls and ls -l of a group of 100,000 arrays
 	$(PY3) integration/bench/ls_bench.py --bin $(BIN) --data $(BENCH)
@@ -148,7 +166,7 @@ bench-groups: check build peers ## time scans through .nc and .h5 of a group, an
 
 # It needs root, and Python 3.12 or later. FAR_ARGS=--peers= leaves out the other libraries.
 .PHONY: bench-remote
-bench-remote: check build ## time scans through a link of 50 ms and 500 Mbit/s (half an hour, as root)
+bench-remote: check build ## time scans through a slow link (half an hour, as root)
 	@integration/interop/venvs.sh far
 	@integration/interop/servers.sh far
 	$(PYFAR) integration/bench/make_workloads.py --quarter --dir $(BENCH)/far W1 W2 W3 W5 W6
