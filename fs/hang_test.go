@@ -100,7 +100,7 @@ func mountedOf(t *testing.T, s *store.Store, listed []string) (dir string) {
 	dir = t.TempDir()
 	m, err := New(h, dir, &Options{Name: "test", Store: s, Views: listed})
 	if err != nil {
-		t.Skipf("NOT TESTED: cannot mount: %v", err)
+		t.Skipf("SKIPPED: cannot mount: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := unmounted(m); err != nil {

@@ -77,7 +77,7 @@ for n in ("a.json", "zarr.json", "g/zarr.json"):
 want = dict.fromkeys(("a.json", "zarr.json", "g/zarr.json"), {"title": "new"})
 `+tc.want+edited)
 				if out := run(t, zarrfs(t), "errors", mnt); !strings.HasPrefix(out, "no errors") {
-					t.Errorf("the copies left errors:\n%s", out)
+					t.Errorf("the copies have left errors:\n%s", out)
 				}
 			})
 		}

@@ -53,7 +53,7 @@ func cutAndAppend(t *testing.T, format string) {
 		endsClean(t, d, scratch)
 	}
 	if told[0]["ok"] == 0 || told[1]["ok"] == 0 {
-		t.Error("nothing was raced for")
+		t.Error("nothing has raced")
 	}
 	nothingComesBack(t, base)
 }

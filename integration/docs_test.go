@@ -175,6 +175,6 @@ func TestPagesNameFiles(t *testing.T) {
 		}
 	}
 	if named < 40 {
-		t.Errorf("%d files are named only; the pages are not understood", named)
+		t.Errorf("only %d files are named: the tables of the pages have changed", named)
 	}
 }

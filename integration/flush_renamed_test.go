@@ -103,7 +103,7 @@ func TestFlushFollowsRename(t *testing.T) {
 		t.Errorf("fsync said that all is stored; missing: %v", missing)
 	}
 	if err != nil {
-		t.Errorf("fsync: %v, though the array took along what was stored", err)
+		t.Errorf("fsync: %v, although the stored chunks moved with the array", err)
 	}
 	m.nothingHalf()
 }

@@ -123,7 +123,7 @@ func zarrPythonReads(t *testing.T, store string) (tree map[string]map[string]any
 		if os.Getenv("ZARRFS_REQUIRE_PEERS") == "1" {
 			t.Fatalf("no Python at %s", python)
 		}
-		t.Logf("SKIPPED: zarr-python has not read it, for there is none at %s", python)
+		t.Logf("SKIPPED: zarr-python has not read it, because there is no Python at %s", python)
 		return nil
 	}
 	out, err := command(python, "-W", "ignore", "interop/read_tree.py", store)

@@ -77,7 +77,7 @@ zarr.open_group(sys.argv[1]).create_array("long", data=a, chunks=(65,), overwrit
 	}
 	_, err = open.ReadAt(before, 0)
 	if !errors.Is(err, syscall.ESTALE) {
-		t.Errorf("a read of chunks that are others now: %v", err)
+		t.Errorf("a read of chunks that have been replaced: %v", err)
 	}
 	said, _ := command(zarrfs(t), "errors", s.dir)
 	if !strings.Contains(string(said), "open the file again") {

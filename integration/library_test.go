@@ -471,7 +471,7 @@ func TestNewFolderIsEmpty(t *testing.T) {
 		t.Errorf("its maker finds %v, %v", found, err)
 	}
 	if doc := read(t, filepath.Join(dir, "zarr.json")); len(doc) == 0 {
-		t.Error("its maker cannot read its document")
+		t.Error("the program that made it cannot read its document")
 	}
 	if others := run(t, "ls", dir); others != "zarr.json\n" {
 		t.Errorf("another program finds %q", others)

@@ -273,7 +273,7 @@ func TestAddressLimit(t *testing.T) {
 			t.Logf("refused with %v KiB of addresses, not started with %v, mounted with %d",
 				refused, crashed, limit)
 			if len(refused) == 0 {
-				t.Error("no limit was refused in words")
+				t.Error("no limit was refused with a text of ours")
 			}
 			return
 		case strings.HasPrefix(text, "zarrfs: ") && strings.Contains(text, "ulimit -v"):

@@ -420,7 +420,7 @@ func TestWriteModelFindsFaults(t *testing.T) {
 				return
 			}
 			if err == nil {
-				t.Fatal("the fault is not found")
+				t.Fatal("the fault was not found")
 			}
 			if short, err := shrink(script, err, run, 500); len(short) > 6 {
 				t.Errorf("%v needs %d operations:\n%s", err, len(short), tell(short))

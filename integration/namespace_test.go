@@ -746,7 +746,7 @@ func TestCopyOntoItself(t *testing.T) {
 	}
 	defer held.Close()
 	if err := os.WriteFile(filepath.Join(mnt, "g/sub/c.raw"), make([]byte, 16), 0o666); err != nil {
-		t.Errorf("a program that copies no files cannot do as it likes: %v", err)
+		t.Errorf("a program that does not copy files is stopped: %v", err)
 	}
 }
 
@@ -993,7 +993,7 @@ func TestTemporaryNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(read(t, at("g/b.raw")), raw) || !bytes.HasSuffix(read(t, at("g/b.npy")), raw) {
-		t.Error("the array that was replaced by its bytes has others")
+		t.Error("the array has other bytes than the one whose bytes it got")
 	}
 	if codecs := xattr(t, at("g/b.npy"), "user.zarr.codecs"); !strings.Contains(codecs, "gzip") {
 		t.Errorf("it has other codecs: %s", codecs)

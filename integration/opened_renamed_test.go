@@ -63,10 +63,10 @@ func TestOpenedWhileRenamed(t *testing.T) {
 			t.Logf("renames: %d, opened: %d, not there: %d, stale: %d",
 				renames.Load(), seen.opened.Load(), seen.missing.Load(), seen.stale.Load())
 			if seen.stale.Load() > 0 || renames.Load() == 0 {
-				t.Errorf("stale %d times, though only this mount renames", seen.stale.Load())
+				t.Errorf("stale %d times, although only this mount renames", seen.stale.Load())
 			}
 			if c.replaced && seen.missing.Load() > 0 {
-				t.Errorf("not there %d times, though it was replaced", seen.missing.Load())
+				t.Errorf("missing %d times, although it was replaced", seen.missing.Load())
 			}
 		})
 	}

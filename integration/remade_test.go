@@ -52,7 +52,7 @@ func TestWrittenWhileRemade(t *testing.T) {
 			}
 			stored := read(t, filepath.Join(store, "a/zarr.json"))
 			if !refused && !bytes.Contains(stored, []byte("gzip")) {
-				t.Errorf("the array has not the codecs of its document:\n%s", stored)
+				t.Errorf("the array does not have the codecs of its document:\n%s", stored)
 			}
 			shell(t, mnt, `test "$(ls)" = "a.json
 a.npy
@@ -289,7 +289,7 @@ func TestRemadeInRenamedGroup(t *testing.T) {
 	}
 	stored := read(t, filepath.Join(store, "g2/a/zarr.json"))
 	if !bytes.Contains(stored, []byte("gzip")) {
-		t.Errorf("the array has not the codecs of its document:\n%s", stored)
+		t.Errorf("the array does not have the codecs of its document:\n%s", stored)
 	}
 	shell(t, filepath.Join(store, "g2"), `test "$(echo *)" = "a zarr.json"`)
 	shell(t, mnt, "rm -r g2")

@@ -155,7 +155,7 @@ func (r *race) report(name, format string, all raceRow) {
 		r.t.Errorf("%d faults", bad)
 	}
 	if r.rows[saved].rounds == 0 || all.rounds == 0 {
-		r.t.Error("nothing was raced for")
+		r.t.Error("nothing has raced")
 	}
 }
 

@@ -58,7 +58,7 @@ f = open(d + "/made/c.npy", "r+b"); f.seek(-8, 2); f.write(bytes(8)); f.close()`
 			t.Errorf("format %s: %v\n%s", format, err, d.logged())
 		}
 		if _, err := os.Lstat(store); !os.IsNotExist(err) {
-			t.Errorf("format %s: there is something under the store's old name: %v", format, err)
+			t.Errorf("format %s: something has the store's old name: %v", format, err)
 		}
 		checkMoved := limited(t, py, "-c", `import zarr, numpy as n, sys
 r = zarr.open_group(sys.argv[1], mode="r")

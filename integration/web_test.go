@@ -162,7 +162,7 @@ func TestWebSecrets(t *testing.T) {
 		t.Error("an array is empty")
 	}
 	if _, err := os.ReadFile(filepath.Join(dir, "g/none.raw")); err == nil {
-		t.Error("an array is there that is not")
+		t.Error("a file of an array that does not exist can be read")
 	}
 	var status struct{ Pid int }
 	text := read(t, filepath.Join(dir, ".zarrfs/status.json"))

@@ -19,7 +19,7 @@ import (
 func inCopy(t *testing.T, dir, script string) *exec.Cmd {
 	t.Helper()
 	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
-		t.Skipf("NOT TESTED: copies of a mount in other mount namespaces, which root and unshare "+
+		t.Skipf("SKIPPED: copies of a mount in other mount namespaces, which root and unshare "+
 			"can make: %v\n%s", err, out)
 	}
 	// The namespace has copies of the mounts of other tests too, whose umount would wait for it.
@@ -63,7 +63,7 @@ func foregroundBy(
 	if len(starter) > 0 {
 		try := exec.Command(starter[0], append(starter[1:], "true")...)
 		if out, err := try.CombinedOutput(); err != nil {
-			t.Skipf("NOT TESTED: mounts by %s, which root can make: %v\n%s", starter, err, out)
+			t.Skipf("SKIPPED: mounts by %s, which root can make: %v\n%s", starter, err, out)
 		}
 		by := exec.Command(starter[0], append(starter[1:], cmd.Args...)...)
 		by.Env, cmd = cmd.Env, by
@@ -287,7 +287,7 @@ func TestBoundMount(t *testing.T) {
 	_, dir, _ := foreground(t, makeStore(t))
 	other := t.TempDir()
 	if err := syscall.Mount(dir, other, "", syscall.MS_BIND, ""); err != nil {
-		t.Skipf("NOT TESTED: bind mounts, which root can make: %v", err)
+		t.Skipf("SKIPPED: bind mounts, which root can make: %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(other, syscall.MNT_DETACH) })
 	if code, out := zarrfs(t, "umount", "--timeout", "10ms", dir); code != exitBusy ||
@@ -307,14 +307,14 @@ var heldMounts = map[string]func(t *testing.T, dir, other string) (holder string
 		layers += ":" + filepath.Join(other, "lower")
 		over := filepath.Join(other, "over")
 		if err := syscall.Mount("none", over, "overlay", 0, layers); err != nil {
-			t.Skipf("NOT TESTED: overlays, which root can make: %v", err)
+			t.Skipf("SKIPPED: overlays, which root can make: %v", err)
 		}
 		t.Cleanup(func() { syscall.Unmount(over, syscall.MNT_DETACH) })
 		return "the overlay at " + over
 	},
 	"by the file of a namespace": func(t *testing.T, dir, other string) string {
 		if err := syscall.Mount(other, other, "", syscall.MS_BIND, ""); err != nil {
-			t.Skipf("NOT TESTED: namespaces of files, which root can make: %v", err)
+			t.Skipf("SKIPPED: namespaces of files, which root can make: %v", err)
 		}
 		t.Cleanup(func() { syscall.Unmount(other, syscall.MNT_DETACH) })
 		noError(t, "private", syscall.Mount("", other, "", syscall.MS_PRIVATE, ""))
@@ -324,7 +324,7 @@ var heldMounts = map[string]func(t *testing.T, dir, other string) (holder string
 			xargs -r umount -l`
 		unshare := exec.Command("unshare", "--mount="+file, "sh", "-c", others, dir)
 		if out, err := unshare.CombinedOutput(); err != nil {
-			t.Skipf("NOT TESTED: namespaces of files, which unshare can make: %v\n%s", err, out)
+			t.Skipf("SKIPPED: namespaces of files, which unshare can make: %v\n%s", err, out)
 		}
 		t.Cleanup(func() { syscall.Unmount(file, syscall.MNT_DETACH) })
 		return "the mount namespace of " + file

@@ -31,7 +31,7 @@ func TestNewGroupsStayLookedUp(t *testing.T) {
 			return
 		}
 	}
-	t.Skip("NOT TESTED: how often the kernel asks, for this machine is too busy")
+	t.Skip("SKIPPED: how often the kernel asks, because this machine is too busy")
 }
 
 func look(t *testing.T, dir string) {

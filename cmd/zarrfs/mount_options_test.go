@@ -49,7 +49,7 @@ func TestApplyOptions(t *testing.T) {
 // leaves, and those count for other users.
 func TestOwnersAndModes(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: owners and modes of a mount for other users: only root can try them")
+		t.Skip("SKIPPED: owners and modes of a mount for other users: only root can try them")
 	}
 	store := writableStore(t)
 	for _, tc := range []struct {

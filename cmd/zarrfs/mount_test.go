@@ -708,7 +708,7 @@ func TestUmountOfSilentMount(t *testing.T) {
 	// others cannot abort where the kernel's list of connections is not mounted
 	if os.Getuid() == 0 {
 		if err := <-read; err == nil {
-			t.Error("a read is answered by nobody")
+			t.Error("a read succeeds without a program to answer it")
 		}
 	}
 }

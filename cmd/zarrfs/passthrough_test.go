@@ -75,7 +75,7 @@ func mountedThrough(t *testing.T, store, file string, flags ...string) (dir stri
 	} else if os.Getenv("ZARRFS_REQUIRE_FUSE") != "" && os.Getuid() == 0 {
 		t.Fatalf("passthrough is required: %s", why)
 	} else {
-		t.Skipf("NOT TESTED: passthrough, because of: %s", why)
+		t.Skipf("SKIPPED: passthrough, because of: %s", why)
 	}
 	return ""
 }
@@ -258,7 +258,7 @@ func TestPassthroughOff(t *testing.T) {
 func TestPassthroughKilled(t *testing.T) {
 	scratch, err := os.MkdirTemp("/var/tmp", "zarrfs-test-")
 	if err != nil {
-		t.Skip("NOT TESTED: no /var/tmp")
+		t.Skip("SKIPPED: no /var/tmp")
 	}
 	defer os.RemoveAll(scratch)
 	dir := mountedThrough(t, evenStore(t, 1), "e.raw", "--scratch-dir", scratch)
@@ -431,7 +431,7 @@ func TestPassthroughSeesOtherChanges(t *testing.T) {
 				before := statusOf(t, dir).Through
 				r := opened(t, at("e."+view))
 				if statusOf(t, dir).Through != before+1 {
-					t.Skip("NOT TESTED: the file was not opened by passthrough")
+					t.Skip("SKIPPED: the file was not opened by passthrough")
 				}
 				page := mapOf(t, r, 4096, unix.MAP_SHARED)
 				noError(t, how, change(at))
@@ -471,7 +471,7 @@ func TestPassthroughFollowsNames(t *testing.T) {
 	before := statusOf(t, dir).Through
 	r := opened(t, at("e.raw"))
 	if statusOf(t, dir).Through != before+1 {
-		t.Skip("NOT TESTED: the file was not opened by passthrough")
+		t.Skip("SKIPPED: the file was not opened by passthrough")
 	}
 	noError(t, "rename", os.Rename(at("e.npy"), at("f.npy")))
 	checkEven(t, r, 1)

@@ -328,7 +328,7 @@ func TestStoreRemovedWhileWritten(t *testing.T) {
 	noError(t, "remove the store", os.RemoveAll(store))
 	_, err := f.WriteAt([]byte("xx"), 0)
 	if err = errors.Join(err, f.Close()); err == nil {
-		t.Error("a write after the store was removed is taken")
+		t.Error("a write after the store was removed is accepted")
 	}
 	removedIsSaid(t, "a write", store, dir, log)
 	code, out := zarrfs(t, "umount", dir)

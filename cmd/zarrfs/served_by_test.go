@@ -69,7 +69,7 @@ func forge(t *testing.T, owner, pid int) (dir string) {
 func TestForgedMountAimsAtNobody(t *testing.T) {
 	needFuse(t)
 	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: forged mounts: only root can be misled by them")
+		t.Skip("SKIPPED: forged mounts: only root can be misled by them")
 	}
 	const user = 65534
 	for _, tc := range []struct {

@@ -93,7 +93,7 @@ func saysUnknown(out, mode string) bool {
 // it is nothing.
 func TestStatusOfOthers(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: what status shows to other users: only root can be one")
+		t.Skip("SKIPPED: what status shows to other users: only root can run as one")
 	}
 	rw, ro := mounted(t, writableStore(t)), mounted(t, makeStore(t), "--read-only")
 	self, err := os.Executable()
@@ -193,7 +193,7 @@ func TestStateLog(t *testing.T) {
 	}
 	flags := []string{"mount"}
 	if _, err := newSyslog(&slog.HandlerOptions{}); err == nil {
-		t.Log("NOT TESTED: which log is chosen without a syslog, for there is one here")
+		t.Log("SKIPPED: which log is chosen without a syslog, because there is one here")
 		flags = append(flags, "--log", l.path)
 	}
 	needFuse(t)

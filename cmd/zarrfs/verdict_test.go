@@ -22,7 +22,7 @@ func TestRescuedNoFile(t *testing.T) {
 		err = os.WriteFile(filepath.Join(scratch, fmt.Sprint(i)), nil, 0o600)
 	}
 	if !errors.Is(err, unix.ENOSPC) {
-		t.Fatalf("the folder takes files: %v", err)
+		t.Fatalf("files can be created in the folder: %v", err)
 	}
 	code, out := zarrfs(t, "umount", "--force", dir)
 	if code != exitMount || !strings.Contains(out, "the rest is lost") {
@@ -67,7 +67,7 @@ func TestVerdict(t *testing.T) {
 	}
 	gone := filepath.Join(t.TempDir(), "restored")
 	if sayKept([]string{gone}) || !sayKept([]string{os.Args[0]}) {
-		t.Error("files that are kept are those that are there")
+		t.Error("sayKept reports whether any of the files exists")
 	}
 	err := (&unmounting{named: 77}).howEnded(full) // of a program that this user may not look into
 	if codeOf(err) != exitMount || !strings.Contains(err.Error(), "zarrfs-unsaved-77-*") {

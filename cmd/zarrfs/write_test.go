@@ -244,7 +244,7 @@ func TestWriteIsSeenThroughPassthrough(t *testing.T) {
 			before := statusOf(t, dir).Through
 			r := opened(t, filepath.Join(dir, "e."+view))
 			if statusOf(t, dir).Through != before+1 {
-				t.Skip("NOT TESTED: the file was not opened by passthrough")
+				t.Skip("SKIPPED: the file was not opened by passthrough")
 			}
 			page, head := mapOf(t, r, evenSize, unix.MAP_SHARED), headers[view]
 			for by, byHead := range headers {
@@ -1135,7 +1135,7 @@ func TestUnmountStores(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			if how == "umount" && os.Getuid() != 0 {
-				t.Skip("NOT TESTED: umount(8), which only root may use here")
+				t.Skip("SKIPPED: umount(8), which only root may use here")
 			}
 			store := writableStore(t)
 			dir := mounted(t, store)
@@ -1205,7 +1205,7 @@ func TestMetadataOfFilesIsNotKept(t *testing.T) {
 func smallDisk(t *testing.T) (dir string) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: a full disk, as only root may mount one")
+		t.Skip("SKIPPED: a full disk, as only root may mount one")
 	}
 	dir = t.TempDir()
 	noError(t, "mount tmpfs", unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"))

@@ -111,7 +111,7 @@ func scratchFolder(t *testing.T) string {
 		var err error
 		if dir, err = os.MkdirTemp("/var/tmp", "zarrfs-test-"); err != nil ||
 			errors.Is(suits(dir, 0), errInMemory) {
-			t.Skipf("NOT TESTED: materialising, because there is no disk: %v", err)
+			t.Skipf("SKIPPED: materialising, because there is no disk: %v", err)
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })
 	}

@@ -145,10 +145,10 @@ func TestReadErrors(t *testing.T) {
 		t.Errorf("%v, want the source's error", err)
 	}
 	if err := c.Decode(buf[:15], memory(make([]byte, 16)), 0); err == nil {
-		t.Error("a buffer of another size was taken")
+		t.Error("a buffer of another size was accepted")
 	}
 	if _, _, err := decodePart(c, buf, memory(make([]byte, 16)), 0, 10, 7); err == nil {
-		t.Error("a part beyond the chunk was taken")
+		t.Error("a part beyond the chunk was accepted")
 	}
 }
 

@@ -207,7 +207,7 @@ func FuzzBind(f *testing.F) {
 func checkBound(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && errors.Is(err, meta.ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
-		t.Fatalf("%v is of no kind or of two", err)
+		t.Fatalf("%v is of no class, or of two", err)
 	}
 }
 
