@@ -18,8 +18,8 @@ const (
 		"fill_value": "NaN", "attributes": {"a": 1},
 		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3, 4]}},
 		"chunk_key_encoding": {"name": "default"}, "dimension_names": ["y", "x"],
-		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
-		{"name": "gzip", "configuration": {"level": 3}}]}`
+		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, ` +
+		`{"name": "gzip", "configuration": {"level": 3}}]}`
 )
 
 // TestCreateByForeignDocument creates arrays and groups by documents of the other format. What it
