@@ -262,12 +262,12 @@ func TestPassthroughKilled(t *testing.T) {
 	}
 	defer os.RemoveAll(scratch)
 	dir := mountedThrough(t, evenStore(t, 1), "e.raw", "--scratch-dir", scratch)
+	t.Cleanup(func() { umountKilled(t, dir) }) // once the file is closed
 	held := opened(t, filepath.Join(dir, "e.raw"))
 	mapped := mapOf(t, held, evenSize, unix.MAP_SHARED)
 	if err := syscall.Kill(servingPid(dir), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	defer umountKilled(t, dir)
 	soon(t, "nothing is left in the scratch folder", func() bool {
 		left, err := os.ReadDir(scratch)
 		return err == nil && len(left) == 0
