@@ -95,9 +95,9 @@ interop: check build peers ## compare arrays that other libraries wrote, through
 everyday: check build peers ## commands that people type, each compared with zarr-python afterwards
 	$(PROVE) -timeout 30m -run 'TestEveryday' ./integration
 
-# These are xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL, zarrita, zarrs, zarr-java.
-# It needs Python 3.12 or later; zarrita needs node, the zarrs crate cargo, and zarr-java a JDK and
-# Maven.
+# These are xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL, zarrita, zarrs and
+# zarr-java. It needs Python 3.12 or later; zarrita needs node, the zarrs crate cargo, and zarr-java
+# a JDK and Maven.
 interop-all: check build peers ## the same with ten more libraries, from xarray to zarr-java
 	@integration/interop/newest_python.sh >/dev/null || \
 		{ echo "no Python of 3.12 or later here: ZARRFS_PYTHON names one" >&2; exit 1; }

@@ -15,8 +15,8 @@ GLOBL adlerOnes<>(SB), RODATA|NOPTR, $32
 
 // func adlerBlocks(p *byte, n int) (sum, before, weighted uint64)
 //
-// Y0 sum, Y1 before (four 64-bit lanes each), Y2 weighted (eight 32-bit lanes), Y3 zero, Y4 weights,
-// Y5 ones.
+// Y0 sum, Y1 before (four 64-bit lanes each), Y2 weighted (eight 32-bit lanes), Y3 zero,
+// Y4 weights, Y5 ones.
 TEXT ·adlerBlocks(SB), NOSPLIT, $0-40
 	MOVQ    p+0(FP), SI
 	MOVQ    n+8(FP), CX

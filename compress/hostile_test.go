@@ -146,8 +146,8 @@ func TestUnsupported(t *testing.T) {
 // TestMachineCodeFilter: an .xz object that liblzma has written behind its filter of x86 code is
 // refused by the filter's name. No object is written behind such a filter.
 func TestMachineCodeFilter(t *testing.T) {
-	src, err := hex.DecodeString("fd377a585a0000016922de360201040021010c00d67c18afe0003f000a5d003d" +
-		"184aac004b6479000000000017b49558000122409bb2e8f19042990d010000000001595a")
+	src, err := hex.DecodeString("fd377a585a0000016922de360201040021010c00d67c18afe0003f000a5d00" +
+		"3d184aac004b6479000000000017b49558000122409bb2e8f19042990d010000000001595a")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,8 @@ func TestInMount(t *testing.T) {
 		"{}\n":              "",
 		`[]`:                "",
 		`{"zarr_format": 3`: "",
-		`{"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"kind": "inline"}}`: group,
-
-		`{"zarr_format": 3, "node_type": "group", "consolidated_metadata": null}`: group,
+		strings.Replace(group, "}", `, "consolidated_metadata": {"kind": "inline"}}`, 1): group,
+		strings.Replace(group, "}", `, "consolidated_metadata": null}`, 1):               group,
 
 		`{"zarr_format": "3", "node_type": 7}`: `{"zarr_format": "3"}`,
 	} {
