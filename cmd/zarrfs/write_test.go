@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/integration/mounttest"
 )
 
 // The arrays of writableStore.
@@ -1152,6 +1154,7 @@ func TestUnmountStores(t *testing.T) {
 			got := stored(t, store, "rows.raw")
 			check(t, "by write", got[:8], []byte("by write"))
 			check(t, "by mapping", got[rowBytes:][:10], []byte("by mapping"))
+			soon(t, "the mount is out of the tree", func() bool { return !mounttest.Mounted(dir) })
 		})
 	}
 }
