@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/zarrfs/zarrfs/integration/mounttest"
 )
 
 // largeChunks is an array of 16 rows of 1 MB of noise. Its chunks are four times as large as the
@@ -141,7 +143,7 @@ func readAtRandom(t *testing.T, mnt string, all []byte, rows []int64, random *ra
 // defaults: two programs in order, and two at random. The kernel does not end the daemon.
 func TestMemoryGroupLargeChunks(t *testing.T) {
 	needRoot(t)
-	if raceDetector {
+	if mounttest.Race {
 		t.Skip("SKIPPED: the race detector takes memory of its own")
 	}
 	const rows = 300 // of 1 MB
@@ -164,7 +166,7 @@ func TestMemoryGroupLargeChunks(t *testing.T) {
 	group := memoryGroup(t, 256<<20)
 	shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group,
 		zarrfs(t), store))
-	defer unmount(t, zarrfs(t), mnt)
+	defer unmount(t, mnt)
 	var readers sync.WaitGroup
 	for i := range 4 {
 		readers.Go(func() {
