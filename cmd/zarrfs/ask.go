@@ -160,3 +160,20 @@ func silentError(m mountEntry, pid int) error {
 		"or cut it off with `zarrfs umount --force %[1]s`: what it has not stored is then lost",
 		m.dir)
 }
+
+// askState returns the state of a mount, or why its program does not say.
+func askState(m mountEntry) (statusfile.Status, error) {
+	s, health := stateOf(m.dir)
+	switch health {
+	case gone:
+		return s, fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it "+
+			"with `zarrfs umount %[1]s`", m.dir)
+	case silent:
+		return s, silentError(m, 0)
+	}
+	if s.Pid == 0 {
+		return s, fmt.Errorf("%s/.zarrfs/status.json cannot be read; only the user who "+
+			"mounted it may", m.dir)
+	}
+	return s, nil
+}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
-	"github.com/zarrfs/zarrfs/fs/statusfile"
 	"github.com/zarrfs/zarrfs/fs/terminal"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -78,23 +77,6 @@ func status(dirs []string, asJSON bool) error {
 		return nil
 	}
 	return printStates(stdout, states)
-}
-
-// askState returns the state of a mount, or why its program does not say.
-func askState(m mountEntry) (statusfile.Status, error) {
-	s, health := stateOf(m.dir)
-	switch health {
-	case gone:
-		return s, fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it "+
-			"with `zarrfs umount %[1]s`", m.dir)
-	case silent:
-		return s, silentError(m, 0)
-	}
-	if s.Pid == 0 {
-		return s, fmt.Errorf("%s/.zarrfs/status.json cannot be read; only the user who "+
-			"mounted it may", m.dir)
-	}
-	return s, nil
 }
 
 // stateFor asks a mount for its state. A mount that does not answer this user has no numbers.
