@@ -43,7 +43,7 @@ func (f *Files) settleOne(x *transient.File, path string, v view.View) {
 	if x.Bytes != nil {
 		since := x.Changed()
 		isKnown := x.Size() == 0 || f.isCopy(f.Ctx, x, path, v)
-		if isKnown && f.Transients.DropAside(x, since) {
+		if isKnown && f.Transients.DropUnused(x, since) {
 			f.Transients.End(x)
 			return
 		}

@@ -3,7 +3,6 @@ package transient
 import (
 	"path"
 	"strings"
-	"time"
 )
 
 // A file such as a.raw waits for the array a. If that comes with data of its own, the name is that
@@ -62,14 +61,6 @@ func (t *Files) Aside(was Spot) (all []*File) {
 		}
 	})
 	return all
-}
-
-// DropAside is DropUnused of a file that was set aside.
-func (t *Files) DropAside(x *File, changed time.Time) (dropped bool) {
-	t.states.Texts.Follow(x.dir, func(s *Named) {
-		dropped = x.writers == 0 && x.Changed().Equal(changed) && s.remove(x)
-	})
-	return dropped
 }
 
 // SayAside writes to the log, once, that a file was set aside. It does so when no program writes to

@@ -221,9 +221,13 @@ func (t *Files) End(x *File) {
 }
 
 // DropUnused is Drop of a file that no program has open for writing, and that was last changed at
-// that time.
+// that time. The file may be set aside.
 func (t *Files) DropUnused(x *File, changed time.Time) (dropped bool) {
-	t.states.Files.Follow(x.dir, func(s *Named) {
+	all := t.states.Files
+	if x.IsAside() {
+		all = t.states.Texts
+	}
+	all.Follow(x.dir, func(s *Named) {
 		dropped = x.writers == 0 && x.Changed().Equal(changed) && s.remove(x)
 	})
 	return dropped

@@ -123,23 +123,13 @@ func (a *assembly) size() int64 {
 	if a.chain.chunk == nil {
 		return partBytes
 	}
-	return a.room + a.chain.indexBytes() + int64(len(a.pieces))*a.chain.EncodedBytes()
+	return a.room + a.chain.levels.indexBytes() + int64(len(a.pieces))*a.chain.EncodedBytes()
 }
 
 // longest is how long a shard may sensibly be. Half of that is for gaps, which rewritten chunks
 // leave.
 func (c *Chain) longest() int64 {
-	return 2*(c.PerObject()*c.chunk.encoded.limit+c.indexBytes()) + slack
-}
-
-// indexBytes is the length of all indexes of an object that holds every chunk.
-func (c *Chain) indexBytes() int64 {
-	n, shards := int64(0), int64(1)
-	for _, l := range c.levels {
-		n += shards * l.index.codecs.encoded.size
-		shards *= l.index.n
-	}
-	return n
+	return 2*(c.PerObject()*c.chunk.encoded.limit+c.levels.indexBytes()) + slack
 }
 
 // shard writes one shard of a level, which is a chunk of outer: the next pieces, and what is left

@@ -19,7 +19,7 @@ import (
 type Chain struct {
 	shape  []int64 // of a chunk
 	counts []int64 // chunks in an object along each axis
-	levels []level // the sharding codecs that chunks are found through, outermost first
+	levels levels  // the sharding codecs that chunks are found through, outermost first
 	chunk  *pipeline
 	blocks bool // the chunk is one blosc buffer of the bytes themselves
 	// filters before the sharding codecs that only change what is encoded, each element on its own
@@ -30,6 +30,19 @@ type Chain struct {
 type level struct {
 	index *indexReader
 	axes  []levelAxis // one for each axis of the array
+}
+
+// levels are the sharding codecs of a chain, outermost first.
+type levels []level
+
+// indexBytes is the length of all indexes of an object that holds every chunk.
+func (all levels) indexBytes() int64 {
+	n, shards := int64(0), int64(1)
+	for _, l := range all {
+		n += shards * l.index.codecs.encoded.size
+		shards *= l.index.n
+	}
+	return n
 }
 
 // levelAxis is one axis of the array in one level's index. The number of a chunk along that axis,
