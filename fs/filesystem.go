@@ -8,7 +8,6 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/adopt"
 	"github.com/zarrfs/zarrfs/fs/alias"
-	"github.com/zarrfs/zarrfs/fs/attributes"
 	"github.com/zarrfs/zarrfs/fs/coherence"
 	"github.com/zarrfs/zarrfs/fs/compare"
 	"github.com/zarrfs/zarrfs/fs/composite"
@@ -40,6 +39,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/writing"
+	"github.com/zarrfs/zarrfs/fs/xattr/requests"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -76,7 +76,7 @@ type places struct {
 	traces     *alias.Traces
 	unlinked   *alias.Unlinked
 	listings   listing.Mount
-	attributes *attributes.Attributes
+	attributes *requests.Attributes
 	present    *presence.Paths
 	links      *links.Links
 	renames    *renaming.Renames
@@ -218,7 +218,7 @@ func (f *filesystem) setChanges() {
 	f.links = links.New(links.Mount{Ctx: f.ctx, H: f.h, Log: f.log, Names: f.names, Sites: f.sites,
 		Present: f.present, Stat: f.stat, Traces: f.traces, Unlinked: f.unlinked,
 		Transients: f.transients})
-	f.attributes = attributes.New(attributes.Mount{Answers: &f.Answers, Ctx: f.ctx, H: f.h,
+	f.attributes = requests.New(requests.Mount{Answers: &f.Answers, Ctx: f.ctx, H: f.h,
 		Log:   f.log,
 		Nodes: &f.ids, Sites: f.sites, Documents: f.documents, Transients: f.transients,
 		Traces: f.traces, Copied: f.copied, Rights: f.rights, Stat: f.stat})

@@ -107,7 +107,7 @@ var layers = map[string]int{
 	"fs/known":                       15,
 	"fs/presence":                    16,
 	"fs/links":                       17,
-	"fs/attributes":                  15,
+	"fs/xattr/requests":              15,
 	"fs/install":                     15,
 	"fs/composite":                   14,
 	"fs/statusfile":                  15,

@@ -1,4 +1,4 @@
-package attributes
+package requests
 
 import (
 	"log/slog"

@@ -1,6 +1,6 @@
-// Package attributes reads and sets the extended attributes of files and folders, as programs ask
+// Package requests reads and sets the extended attributes of files and folders, as programs ask
 // for it. They follow from the documents in the store, and change these.
-package attributes
+package requests
 
 import (
 	"context"
