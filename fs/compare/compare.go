@@ -186,7 +186,8 @@ func (f *Files) elementsOf(path string, m *meta.Array) (*view.File, error) {
 }
 
 // File compares a file that a program is about to rename onto view v of the array at path,
-// if it must be. It reports whether the array has all of it already.
+// if it must be. It reports whether the array has all of it already. If another program begins to
+// write to the array meanwhile, this one writes, too: neither can be compared with the other.
 func (f *Files) File(
 	file io.ReaderAt, size int64, path string, v view.View, by program.Process,
 ) (has bool, err error) {
@@ -194,7 +195,11 @@ func (f *Files) File(
 	if with == nil {
 		return false, nil
 	}
-	return f.Text(file, size, path, v, with)
+	has, err = f.Text(file, size, path, v, with)
+	if err != nil && f.isShared(path, by) {
+		return false, nil
+	}
+	return has, err
 }
 
 // Text compares all of a file with view v of the array at path. It reports whether the array

@@ -134,14 +134,15 @@ func (c *Comparison) equal(ctx context.Context, p []byte, off int64) {
 		return
 	}
 	found := make([]byte, len(p))
-	if err := c.read(ctx, found, off+c.shift); err != nil {
-		c.err = err
-	} else if !bytes.Equal(p, found) {
-		c.err = c.differs()
+	err := c.read(ctx, found, off+c.shift)
+	if errors.Is(err, io.ErrUnexpectedEOF) || err == nil && !bytes.Equal(p, found) {
+		err = c.differs()
 	}
+	c.err = err
 }
 
-// read fills p with the bytes of the array's file at off.
+// read fills p with the bytes of the array's file at off. The file ends before them, which is
+// io.ErrUnexpectedEOF, if another program has cut it since its size was asked.
 func (c *Comparison) read(ctx context.Context, p []byte, off int64) error {
 	for len(p) > 0 {
 		r, err := c.content.Read(ctx, off, int64(len(p)))
