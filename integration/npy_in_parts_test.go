@@ -52,7 +52,7 @@ func TestRsyncAfterAKilledCopy(t *testing.T) {
 	t.Cleanup(func() { run(t, zarrfs(t), "umount", mnt) })
 	t.Setenv("SRC", src)
 	shell(t, mnt, `(head -c 128 x.npy; head -c 2000000 /dev/urandom) > $SRC/a.npy
-		rm x.*; mkfifo $SRC/pipe`)
+		touch -d '1 hour ago' $SRC/a.npy; rm x.*; mkfifo $SRC/pipe`)
 	for _, again := range []string{
 		`cp $SRC/a.npy a.npy`, `rsync $SRC/a.npy a.npy`, `rsync --inplace $SRC/a.npy a.npy`,
 		`tail -c +1000001 $SRC/a.npy >> a.npy`,
