@@ -122,7 +122,8 @@ RACES    := $(RACES)|CutAndAppendKeepNoError|OpenedWhileRenamed|NoZerosThatNobod
 RACES    := $(RACES)|KilledBesideRenames|FullDiskBesideRenames
 
 races: check build peers ## 10,000 rounds of renames and reads beside writers (20 minutes)
-	ZARRFS_RACE_MS=$(RACE_MS) ZARRFS_UNPACK_ROUNDS=20 $(PROVE) -timeout 4h -run '^Test($(RACES))$$' ./integration
+	ZARRFS_RACE_MS=$(RACE_MS) ZARRFS_UNPACK_ROUNDS=20 \
+		$(PROVE) -timeout 4h -run '^Test($(RACES))$$' ./integration
 
 limits: check build ## show the limits by commands that people type: ok or BAD (as root)
 	ZARRFS_PY3=$(PY3) integration/limits/limits.sh $(BIN)

@@ -16,7 +16,8 @@ import (
 
 // The documents of the store that the tests share.
 const (
-	groupDoc = `{"zarr_format": 3, "node_type": "group", "attributes": {"title": "test", "big": 12345678901234567890}}`
+	groupDoc = `{"zarr_format": 3, "node_type": "group", "attributes": {"title": "test", "big": ` +
+		`12345678901234567890}}`
 	arrayDoc = `{"zarr_format": 3, "node_type": "array", "shape": [%s], "data_type": "%s",
  "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [%s]}},
  "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "dimension_names": ["y", "x"],
@@ -30,19 +31,22 @@ type objects map[string]string
 // testObjects is a store with a group "ocean" and an array "a" of 4 by 6 int16 that lacks its last
 // chunk. It also has an array that cannot be read, and names that no directory entry can hold.
 func testObjects() objects {
+	smallDoc := fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`)
 	o := objects{
-		"zarr.json":               groupDoc,
-		"ocean/zarr.json":         groupDoc,
-		"a/zarr.json":             fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3", bytesCodec),
-		"ocean/salt/zarr.json":    fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`),
-		"strange/zarr.json":       fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3", bytesCodec+`, {"name": "mystery"}`),
-		"enormous/zarr.json":      fmt.Sprintf(arrayDoc, "4294967296, 4294967296", "uint8", "4096, 4096", `{"name": "bytes"}`),
-		"line\nbreak/zarr.json":   fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`),
+		"zarr.json":            groupDoc,
+		"ocean/zarr.json":      groupDoc,
+		"a/zarr.json":          fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3", bytesCodec),
+		"ocean/salt/zarr.json": smallDoc,
+		"strange/zarr.json": fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3",
+			bytesCodec+`, {"name": "mystery"}`),
+		"enormous/zarr.json": fmt.Sprintf(arrayDoc, "4294967296, 4294967296", "uint8",
+			"4096, 4096", `{"name": "bytes"}`),
+		"line\nbreak/zarr.json":   smallDoc,
 		"100%/zarr.json":          groupDoc,
 		"clash/zarr.json":         groupDoc,
-		"clash/x/zarr.json":       fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`),
+		"clash/x/zarr.json":       smallDoc,
 		"clash/x.npy/zarr.json":   groupDoc,
-		"clash/zarr/zarr.json":    fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`),
+		"clash/zarr/zarr.json":    smallDoc,
 		"clash/.zarrfs/zarr.json": groupDoc,
 	}
 	for _, chunk := range [][2]int{{0, 0}, {0, 1}, {1, 0}} {
@@ -107,7 +111,8 @@ func arrayToWrite(t *testing.T, inject during) (*filesystem, *zarrcore.Array) {
 	ctx := t.Context()
 	h, _ := hierarchytest.Open(t, storetest.Faulty(memstore.New(), inject),
 		objects{"zarr.json": groupDoc})
-	if err := h.CreateFromDocument(ctx, "a", []byte(fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3", bytesCodec))); err != nil {
+	doc := fmt.Appendf(nil, arrayDoc, "4, 6", "int16", "2, 3", bytesCodec)
+	if err := h.CreateFromDocument(ctx, "a", doc); err != nil {
 		t.Fatal(err)
 	}
 	f := newFilesystem(h, "", &Options{Name: "test"})

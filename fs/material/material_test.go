@@ -70,9 +70,11 @@ func bigArrays(t *testing.T) *zarrcore.Hierarchy {
 	t.Helper()
 	objects := map[string]string{"zarr.json": hierarchytest.Group}
 	for i := range 4 {
-		objects[fmt.Sprintf("a%d/zarr.json", i)] = `{"zarr_format": 3, "node_type": "array", "shape": [3, 524288], "data_type": "uint8",
+		objects[fmt.Sprintf("a%d/zarr.json", i)] = `{"zarr_format": 3, "node_type": "array",
+			"shape": [3, 524288], "data_type": "uint8",
 			"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 524288]}},
-			"chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]}`
+			"chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+			"codecs": [{"name": "bytes"}]}`
 		objects[fmt.Sprintf("a%d/c/0/0", i)] = strings.Repeat("x", 1<<20)
 		objects[fmt.Sprintf("a%d/c/1/0", i)] = strings.Repeat("x", 1<<20)
 	}

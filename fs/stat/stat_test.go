@@ -49,8 +49,8 @@ type fixture struct {
 func newFixture(t *testing.T, chunks int) *fixture {
 	t.Helper()
 	f := &fixture{states: new(pathstate.Table[bothParts, *bothParts])}
-	doc := fmt.Sprintf(`{"zarr_format": 2, "shape": [%d], "chunks": [1], "dtype": "|u1", "fill_value": 0,
-		"order": "C", "compressor": null, "filters": null}`, chunks)
+	doc := fmt.Sprintf(`{"zarr_format": 2, "shape": [%d], "chunks": [1], "dtype": "|u1",
+		"fill_value": 0, "order": "C", "compressor": null, "filters": null}`, chunks)
 	objects := map[string]string{".zgroup": `{"zarr_format": 2}`, "a/.zarray": doc}
 	for i := range chunks {
 		objects[fmt.Sprintf("a/%d", i)] = "1"
