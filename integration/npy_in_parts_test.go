@@ -55,6 +55,7 @@ func TestRsyncAfterAKilledCopy(t *testing.T) {
 		touch -d '1 hour ago' $SRC/a.npy; rm x.*; mkfifo $SRC/pipe`)
 	for _, again := range []string{
 		`cp $SRC/a.npy a.npy`, `rsync $SRC/a.npy a.npy`, `rsync --inplace $SRC/a.npy a.npy`,
+		`touch -r a.npy $SRC/a.npy; rsync -c $SRC/a.npy a.npy`,
 		`tail -c +1000001 $SRC/a.npy >> a.npy`,
 	} {
 		shell(t, mnt, `cat $SRC/pipe > a.npy & copy=$!

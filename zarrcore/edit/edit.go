@@ -3,6 +3,8 @@
 package edit
 
 import (
+	"context"
+
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/durable"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -13,4 +15,14 @@ type Editor struct {
 	Store     *store.Store
 	Catalog   *catalog.Catalog
 	Undurable *durable.Dirs // what an fsync has yet to sync
+}
+
+// Relinked makes a change of links known and durable.
+func (e *Editor) Relinked(ctx context.Context, paths ...string) error {
+	for _, path := range paths {
+		if err := e.Catalog.DropConsolidated(ctx, store.Parent(path)); err != nil {
+			return err
+		}
+	}
+	return e.Store.SyncDirs(ctx, paths)
 }

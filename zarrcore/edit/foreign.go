@@ -112,13 +112,3 @@ func (e *Editor) foreignError(why error, path string, names []string, more strin
 		"shown; remove them in %s, and try again",
 		why, strings.Join(names, ", "), more, folder)
 }
-
-// Relinked makes a change of links known and durable.
-func (e *Editor) Relinked(ctx context.Context, paths ...string) error {
-	for _, path := range paths {
-		if err := e.Catalog.DropConsolidated(ctx, store.Parent(path)); err != nil {
-			return err
-		}
-	}
-	return e.Store.SyncDirs(ctx, paths)
-}
