@@ -5,3 +5,5 @@ package chunk
 const hugePage = 2 << 20
 
 func preferHuge([]byte) {}
+
+func populate([]byte) {}

@@ -16,7 +16,7 @@ type Scratch interface {
 // those that were used last, in room bytes of it. KeepLarge is called before the cache is used.
 func (c *Cache) KeepLarge(scratch Scratch, room int64) { c.scratch, c.room = scratch, room }
 
-// buffer returns memory for n bytes of a chunk.
+// buffer returns memory for n bytes of a chunk, which are about to be decoded.
 func (c *Cache) buffer(n int64) (buf []byte, inFile bool, err error) {
 	if n > c.mem.budget && n <= min(c.room, c.mem.Largest()) {
 		c.mu.Lock()
@@ -27,7 +27,7 @@ func (c *Cache) buffer(n int64) (buf []byte, inFile bool, err error) {
 			return buf, true, nil
 		}
 	}
-	buf, err = c.mem.GetChunk(n)
+	buf, err = c.mem.GetFilled(n)
 	return buf, false, err
 }
 

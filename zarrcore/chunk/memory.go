@@ -68,12 +68,27 @@ const hugeChunk = 4 << 30
 // GetChunk is Get for chunks, whose size a document says that may be hostile: Go
 // programs do not survive an allocation that fails.
 func (m *Memory) GetChunk(n int64) ([]byte, error) {
+	b, _, err := m.getChunk(n)
+	return b, err
+}
+
+// GetFilled is GetChunk for bytes that the caller fills at once: fresh memory comes with its pages.
+func (m *Memory) GetFilled(n int64) ([]byte, error) {
+	b, fresh, err := m.getChunk(n)
+	if fresh && n >= mapped.Least && n < hugePage {
+		populate(b)
+	}
+	return b, err
+}
+
+func (m *Memory) getChunk(n int64) (b []byte, fresh bool, err error) {
 	if n > m.Largest() {
-		return nil, fmt.Errorf("%w: %d bytes, expected at most %d, or 4 times the cache's "+
+		return nil, false, fmt.Errorf("%w: %d bytes, expected at most %d, or 4 times the cache's "+
 			"size of %d",
 			ErrTooLarge, n, int64(hugeChunk), m.budget)
 	}
-	return m.Get(n), nil
+	b, fresh = m.get(n)
+	return b, fresh, nil
 }
 
 // Largest is how many bytes a chunk may have.
@@ -88,20 +103,25 @@ func (m *Memory) Largest() int64 {
 // beyond the budget the cache is asked to shrink, and pinned chunks may
 // exceed it for as long as they are pinned.
 func (m *Memory) Get(n int64) []byte {
+	b, _ := m.get(n)
+	return b
+}
+
+func (m *Memory) get(n int64) (b []byte, fresh bool) {
 	m.mu.Lock()
 	m.want[int(n)]++
 	m.mu.Unlock()
 	m.Reserve(n)
 	if b := m.recycled(int(n)); b != nil {
-		return b
+		return b, false
 	}
 	m.unmap()
 	m.collect()
-	b := m.fresh(n)
+	b = m.fresh(n)
 	if n >= hugePage {
 		preferHuge(b)
 	}
-	return b
+	return b, true
 }
 
 // fresh returns a buffer of n bytes that nobody had before.
