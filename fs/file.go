@@ -16,6 +16,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/writing"
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // handle is an open file.
@@ -112,12 +113,22 @@ func (h *handle) readOf(req *wire.Request, w *writing.Array, off, n int64) (*vie
 	return h.content.Read(req, off, n)
 }
 
+// array returns the array whose bytes the file shows as they are, behind a header; nil for other
+// files. The kernel may keep pages of it alone: those of other views are not dropped when programs
+// write to the array (coherence).
+func (h *handle) array() *zarrcore.Array {
+	if _, ok := h.node.view.(view.ArrayView); !ok {
+		return nil
+	}
+	return h.content.Array()
+}
+
 // size returns how many bytes readers see.
 func (h *handle) size() int64 { return h.sizeOf(h.changing()) }
 
 // sizeOf is size where w is what changing returns.
 func (h *handle) sizeOf(w *writing.Array) int64 {
-	size, arr := h.content.Size(), h.content.Array()
+	size, arr := h.content.Size(), h.array()
 	if w == nil || arr == nil {
 		return size
 	}
@@ -207,7 +218,7 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 		c.PagedReads.Add(1)
 		h.node.use().paged.Store(true)
 	}
-	if h.content.Array() != nil {
+	if h.array() != nil {
 		h.node.reading().Note(off, n, h.content.Size(), fromCache, time.Now())
 		if fromCache && h.direct {
 			h.node.reading().NoteMapping()
@@ -242,7 +253,7 @@ func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, 
 
 // Release forgets the open file.
 func (h *handle) Release(context.Context) syscall.Errno {
-	if h.content.Array() != nil {
+	if h.array() != nil {
 		h.node.reading().Released(h.backing != nil)
 	}
 	if h.backing != nil {

@@ -51,7 +51,7 @@ func (n opening) openNewborn(v view.ArrayView) gofuse.FileHandle {
 // Release ends the handle. With the last handle goes a file that was written and did not become an
 // array. An empty one waits for a program that writes it.
 func (h *newborn) Release(ctx context.Context) syscall.Errno {
-	if h.content.Array() == nil {
+	if h.array() == nil {
 		h.node.reading().Released(false)
 	}
 	size, _ := h.Of.Size(h.View)

@@ -195,7 +195,7 @@ func (n opening) openForReading() (gofuse.FileHandle, uint32, syscall.Errno) {
 	if text := view.TextOf(c); text != nil {
 		n.fs.reads.Note(n.path(), wire.Caller(n.ctx), text)
 	}
-	if c.Array() != nil {
+	if h.array() != nil {
 		n.use().readers.Add(h, wire.Thread(n.ctx))
 	}
 	if n.view == view.Document {
@@ -208,7 +208,7 @@ func (n opening) openForReading() (gofuse.FileHandle, uint32, syscall.Errno) {
 func (n opening) openFlags(h *handle) (uint32, syscall.Errno) {
 	count := &n.fs.count
 	count.Opens.Add(1)
-	if h.content.Array() == nil {
+	if h.array() == nil {
 		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0 // a snapshot: each open has its own
 	}
 	print, habit := view.Fingerprint(n.view, h.content), n.reading()

@@ -3,9 +3,13 @@ package fs
 import (
 	"fmt"
 	"slices"
+	"syscall"
 	"testing"
 
+	"github.com/hanwen/go-fuse/v2/fuse"
+
 	"github.com/zarrfs/zarrfs/fs/identity"
+	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -95,5 +99,31 @@ func TestManyViews(t *testing.T) {
 	}
 	if all != view.FullSet() || len(numbers) != len(view.All())+1 {
 		t.Errorf("%d views have %d numbers and the bits %b", len(view.All()), len(numbers), all)
+	}
+}
+
+// recoded is a derived view of the bytes of an array that does not show them as they are.
+type recoded struct{ view.View }
+
+func (recoded) Name() string { return "hex" }
+func (recoded) Keeps() bool  { return false }
+
+// TestPagesOfRecodedBytes: the kernel keeps no pages of a view that is not an ArrayView, whatever
+// its content says. They would not be dropped when the array changes.
+func TestPagesOfRecodedBytes(t *testing.T) {
+	register(t, recoded{rawView})
+	f := testFilesystem(t, testObjects())
+	f.o.IO = pagecache.IOCached
+	l := looker{t, mountless(f)}
+	for name, kept := range map[string]bool{"a.raw": true, "a.hex": false} {
+		node := l.look(name).Operations().(*fileNode)
+		h, flags, errno := node.Open(t.Context(), syscall.O_RDONLY)
+		if errno != 0 {
+			t.Fatalf("%s: %v", name, errno)
+		}
+		h.(*handle).Release(t.Context())
+		if found := flags&fuse.FOPEN_DIRECT_IO == 0; found != kept {
+			t.Errorf("%s: pages are kept: %v, expected %v", name, found, kept)
+		}
 	}
 }

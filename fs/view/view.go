@@ -35,7 +35,7 @@ type View interface {
 	// meaning.
 	Has(a Subject) bool
 	// Lists reports whether the file of an array that has one is listed. Others can be opened all
-	// the same.
+	// the same. A derived view (IsDerived) is listed only if --views names it.
 	Lists(a Subject) bool
 	// Describes reports whether a file alone says what such an array is: a new one then makes an
 	// array. Other files wait for their array. m is nil where there is no array yet.
@@ -171,7 +171,8 @@ type Content interface {
 	// NextData returns the first stretch at or after off that may hold data; start == size() if
 	// there is none.
 	NextData(ctx context.Context, off int64) (start, end int64, err error)
-	// Array returns the array behind the content, nil if there is none.
+	// Array returns the array behind the content, nil if there is none. The kernel keeps pages of
+	// the file of an ArrayView that has one.
 	Array() *zarrcore.Array
 	// Rights are those to all objects that were read; not Known if everybody has them.
 	Rights() store.Rights
