@@ -68,7 +68,7 @@ func TestViewSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, v := range view.All() {
-			if !view.Shows(v, view.Subject{}) || view.IsComposite(v) {
+			if !view.Shows(v, view.Described(n.Meta)) || view.IsComposite(v) {
 				continue
 			}
 			size, err := v.Size(n)
