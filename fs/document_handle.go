@@ -64,7 +64,7 @@ func (n opening) openDocument() (gofuse.FileHandle, uint32, syscall.Errno) {
 		n.letGo(x, false)
 		return nil, 0, n.fs.Answer("open", path, err)
 	}
-	d, isFirst := n.fs.documents.Open(n.path, node)
+	d, isFirst := n.fs.documents.Open(n.ctx, n.path, node)
 	if !missing {
 		d.NoteExisted()
 	}

@@ -21,7 +21,7 @@ func TestDocumentOfTwoCopiers(t *testing.T) {
 	first, second := program.Process{PID: 1, Mover: true}, program.Process{PID: 2, Mover: true}
 	both := view.SetOf(view.Document) | view.SetOf(view.Headed())
 	f.traces.Put("a", &alias.Trace{By: first, Own: both})
-	d, _ := f.documents.Open(atA, &zarrcore.Node{})
+	d, _ := f.documents.Open(t.Context(), atA, &zarrcore.Node{})
 	d.NoteExisted()
 	other := []byte(fmt.Sprintf(arrayDoc, "4, 6", "int16", "4, 5", bytesCodec))
 	if err := d.Text.Write(other, 0, false); err != nil {

@@ -25,7 +25,7 @@ func TestDocumentWhileRenameIsSlow(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 		}
 	})
-	d, _ := f.documents.Open(atA, &zarrcore.Node{})
+	d, _ := f.documents.Open(t.Context(), atA, &zarrcore.Node{})
 	d.NoteExisted()
 	if err := d.Text.Write([]byte(`{"attributes": {"units": "K"}}`), 0, false); err != nil {
 		t.Fatal(err)

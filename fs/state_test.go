@@ -38,7 +38,7 @@ var sampleParts = map[string]struct {
 	},
 	"Texts": {
 		func(f *filesystem, path string) {
-			f.documents.Open(pathstate.At(path), &zarrcore.Node{})
+			f.documents.Open(f.ctx, pathstate.At(path), &zarrcore.Node{})
 			f.wholes.Open(pathstate.At(path), jsonlView)
 		},
 		func(s *known.State) string {

@@ -129,10 +129,10 @@ func (t *Files) FindAt(where func() string) (d *File) {
 // Open counts a writable handle of the document at the path that where returns. The first begins
 // with the document of n, and isFirst is set. A text of an array or group that another program has
 // recreated since ends.
-func (t *Files) Open(where func() string, n *zarrcore.Node) (d *File, isFirst bool) {
-	identity := t.Texts.IdentityFor(where)
-	t.states.Follow(where, func(p *texts.Part) {
-		p.LeaveOthers(identity)
+func (t *Files) Open(
+	ctx context.Context, where func() string, n *zarrcore.Node,
+) (d *File, isFirst bool) {
+	isAgain := t.Texts.InDirectory(where, func(p *texts.Part, identity string) {
 		if d = Of(p); d == nil {
 			isFirst = true
 			d = t.new(where(), slices.Clone(n.Document))
@@ -142,6 +142,9 @@ func (t *Files) Open(where func() string, n *zarrcore.Node) (d *File, isFirst bo
 		}
 		d.opens++
 	})
+	if isFirst && isAgain { // n may be of the array that was there before
+		d.Refresh(ctx)
+	}
 	return d, isFirst
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/fs/compare"
 	"github.com/zarrfs/zarrfs/fs/errno"
@@ -73,11 +74,12 @@ type Mount struct {
 // Files are those of a mount that are open for writing, or not stored.
 type Files struct {
 	Mount
-	states pathstate.Parts[Part]
+	states      pathstate.Parts[Part]
+	recreations atomic.Int64
 }
 
 // New returns the texts of a mount. There are none yet.
-func New(of Mount, states pathstate.Parts[Part]) *Files { return &Files{of, states} }
+func New(of Mount, states pathstate.Parts[Part]) *Files { return &Files{Mount: of, states: states} }
 
 // below returns the files of the array at path, or of those in the group at path.
 func (t *Files) below(path string) (files wholeFiles) {
@@ -99,8 +101,7 @@ func (t *Files) FindAt(where func() string, v view.View) (w *File) {
 // Open counts a writable handle of a view of the array at the path that where returns. A text of an
 // array that another program has recreated since ends.
 func (t *Files) Open(where func() string, v view.TextView) (*File, error) {
-	identity := t.IdentityFor(where)
-	if w := t.count(where, v, identity, nil); w != nil {
+	if w := t.count(where, v, nil); w != nil {
 		return w, nil
 	}
 	file, err := t.Transients.MakeFile()
@@ -108,8 +109,7 @@ func (t *Files) Open(where func() string, v view.TextView) (*File, error) {
 		return nil, err
 	}
 	made := &File{table: t, View: v, text: text{file: file}}
-	made.home.Note(identity)
-	w := t.count(where, v, identity, made)
+	w := t.count(where, v, made)
 	if w != made {
 		file.Close()
 	}
@@ -117,13 +117,11 @@ func (t *Files) Open(where func() string, v view.TextView) (*File, error) {
 }
 
 // count counts a handle of the file that is there, or otherwise of made if that is not nil.
-func (t *Files) count(
-	where func() string, v view.TextView, identity string, made *File,
-) (w *File) {
-	t.states.Follow(where, func(s *Part) {
-		s.LeaveOthers(identity)
+func (t *Files) count(where func() string, v view.TextView, made *File) (w *File) {
+	t.InDirectory(where, func(s *Part, identity string) {
 		if w = s.files.of(v); w == nil && made != nil {
 			w = made
+			w.home.Note(identity)
 			path := where()
 			w.where.Store(&path)
 			s.files = append(s.files, w)

@@ -37,9 +37,9 @@ func (s *Part) Ended() {
 // IsEmpty implements pathstate.Part.
 func (s *Part) IsEmpty() bool { return s.Document.IsEmpty() && s.files.IsEmpty() }
 
-// IdentityFor returns the identity of the directory in which a text is to be opened. If other texts
+// identityFor returns the identity of the directory in which a text is to be opened. If other texts
 // were opened in another one, that may be on its way to another path. So their states are awaited.
-func (t *Files) IdentityFor(where func() string) (identity string) {
+func (t *Files) identityFor(where func() string) (identity string) {
 	for {
 		since := t.Sites.Now()
 		path, isOther := where(), false
@@ -65,9 +65,9 @@ func (s *Part) homes() (all []*site.Home) {
 	return all
 }
 
-// LeaveOthers ends the texts that were opened in another directory than that of the identity.
+// leaveOthers ends the texts that were opened in another directory than that of the identity.
 // Programs that have them open get errors from then on.
-func (s *Part) LeaveOthers(identity string) {
+func (s *Part) leaveOthers(identity string) {
 	if !s.Document.IsEmpty() && s.Document.It.Home().IsOther(identity) {
 		s.Document.Ended()
 	}
@@ -92,18 +92,46 @@ func (t *Files) MoveIn(path string, do func() error, also func(from, to string))
 		t.rehome(path, from, to)
 		also(from, to)
 	}
+	t.recreations.Add(1)
 	rehome(old, "") // while it is not known which of the two is there
 	err := do()
 	now := old
 	if err == nil {
 		now = t.Sites.Identity(path)
 	}
+	t.recreations.Add(1)
 	rehome("", now)
+	rehome(old, now) // opened meanwhile
 	return err
+}
+
+// InDirectory calls open with what is known of the path that where returns, and the identity of the
+// directory there. Texts that were opened in another directory have ended then. If this mount
+// recreates the array meanwhile, it asks for the identity again: an open with the former one would
+// end texts that go on, or begin one that has ended. isAgain reports whether that was so.
+func (t *Files) InDirectory(
+	where func() string, open func(s *Part, identity string),
+) (isAgain bool) {
+	for isOpen := false; ; isAgain = true {
+		recreations := t.recreations.Load()
+		identity := t.identityFor(where)
+		t.states.Follow(where, func(s *Part) {
+			if isOpen = t.recreations.Load() == recreations; isOpen {
+				s.leaveOthers(identity)
+				open(s, identity)
+			}
+		})
+		if isOpen {
+			return isAgain
+		}
+	}
 }
 
 // rehome notes that the open texts of one directory at path are those of another.
 func (t *Files) rehome(path, from, to string) {
+	if from == to {
+		return
+	}
 	t.states.Edit(path, func(s *Part) {
 		for _, h := range s.homes() {
 			if h.Is(from) {
