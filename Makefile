@@ -119,7 +119,7 @@ faults: check build peers ## full disks, power cuts, a file system in an array, 
 
 RACES    := RenameRaces|FinalFlushRaces|UnpackedTwiceAtOnce|StormInOneMount
 RACES    := $(RACES)|CutAndAppendKeepNoError|OpenedWhileRenamed|NoZerosThatNobodyWrote
-RACES    := $(RACES)|KilledBesideRenames|FullDiskBesideRenames
+RACES    := $(RACES)|KilledBesideRenames|FullDiskBesideRenames|MappedEndIsKept
 
 races: check build peers ## 10,000 rounds of renames and reads beside writers (20 minutes)
 	ZARRFS_RACE_MS=$(RACE_MS) ZARRFS_UNPACK_ROUNDS=20 \

@@ -147,7 +147,7 @@ func (g *groupNode) Create(
 			fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s",
 				iofs.ErrExist, path, n.Kind, name))
 	}
-	return g.createView(ctx, inode, t, out)
+	return g.createView(ctx, inode, t, flags, out)
 }
 
 func (g *groupNode) createTransient(
@@ -170,7 +170,7 @@ func (g *groupNode) createTransient(
 
 // createView opens a file that is a view, or will be when it has been written.
 func (g *groupNode) createView(
-	ctx context.Context, inode *gofuse.Inode, t resolve.Target, out *fuse.EntryOut,
+	ctx context.Context, inode *gofuse.Inode, t resolve.Target, how uint32, out *fuse.EntryOut,
 ) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	g.listing.Changed()
 	n := inode.Operations().(*fileNode)
@@ -192,6 +192,7 @@ func (g *groupNode) createView(
 	if errno != 0 {
 		return nil, nil, 0, errno
 	}
+	n.noteMapper(h, how)
 	g.fs.unlinked.Restore(t.Node.Path, t.View)
 	g.fs.inodes.Common(rights.File, g.fs.started, &out.Attr)
 	return inode, h, flags, 0

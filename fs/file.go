@@ -3,7 +3,6 @@ package fs
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -200,8 +199,7 @@ func (h *handle) readShort(
 // isOverrated reports whether the kernel still believes that the file has a byte at off, though it
 // was truncated.
 func (n *fileNode) isOverrated(off int64) bool {
-	path := func() string { return filepath.Join(n.fs.mount, n.Path(nil)) }
-	return n.use().sizing.Overrates(off, n.Number(), path)
+	return n.use().sizing.Overrates(off, n.Number(), n.inMount)
 }
 
 // note counts a READ that finds something, and adds it to the file's habit, before the bytes are

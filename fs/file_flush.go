@@ -54,6 +54,9 @@ func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
 // in the log.
 func (h *writer) Release(ctx context.Context) syscall.Errno {
 	h.node.use().writers.Add(-1)
+	if h.maps {
+		h.node.use().mappers.Add(-1)
+	}
 	if h.Closes() && h.node.use().writers.Load() == 0 {
 		h.node.fs.Answer("close", h.node.path(), view.ErrEmpty(h.View)) // for the log
 	}

@@ -23,6 +23,7 @@ import (
 type writer struct {
 	*handle
 	*writing.Handle
+	maps bool // see fileNode.noteMapper
 }
 
 var (
@@ -61,7 +62,8 @@ func (n opening) openForWriting(v view.ArrayView) (gofuse.FileHandle, uint32, sy
 	h := newHandle(n.fileNode, c)
 	n.announce(h.size())
 	h.direct = true
-	opened := &writer{h, writing.NewHandle(w, v, n.fileNode, wire.Caller(n.ctx))}
+	opened := &writer{handle: h,
+		Handle: writing.NewHandle(w, v, n.fileNode, wire.Caller(n.ctx))}
 	return opened, fuse.FOPEN_DIRECT_IO, 0
 }
 

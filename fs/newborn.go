@@ -45,7 +45,7 @@ func (n opening) openNewborn(v view.ArrayView) gofuse.FileHandle {
 	f.count.OpenWrite.Add(1)
 	h := newHandle(n.fileNode, writing.Unborn(w, v))
 	h.direct = true
-	return &newborn{&writer{h, writing.NewHandle(w, v, n.fileNode, by)}, x}
+	return &newborn{&writer{handle: h, Handle: writing.NewHandle(w, v, n.fileNode, by)}, x}
 }
 
 // Release ends the handle. With the last handle goes a file that was written and did not become an

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	iofs "io/fs"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -41,6 +42,8 @@ type uses struct {
 	// the kernel may keep pages of it; set before it gets the first
 	paged   atomic.Bool
 	writers atomic.Int64 // writable handles
+	mappers atomic.Int64 // those by which the file can be mapped to write to it
+	ends    sync.Mutex   // held while the kernel gets a new end of the file
 	sizing  wire.Sizing  // requests for another size
 	// when its size last changed, for whatever reason, in nanoseconds since 1970
 	sized   atomic.Int64
@@ -126,6 +129,7 @@ func (n *fileNode) Open(
 ) (gofuse.FileHandle, uint32, syscall.Errno) {
 	h, given, errno := opening{n, ctx}.open(flags)
 	if errno == 0 {
+		n.noteMapper(h, flags)
 		n.fs.again.Ended(wire.Thread(ctx))
 	}
 	return h, given, errno
@@ -336,6 +340,46 @@ func (n *fileNode) IsPaged() bool {
 func (n *fileNode) IsWritten() bool {
 	used := n.used.Load()
 	return used != nil && used.writers.Load() > 0
+}
+
+// MoveEnd implements coherence.File. The byte that it puts into the page cache may be an older one
+// by then: the kernel may let the notice wait, and another program may write. So the page is dropped
+// again. That does not help if the page is dirty: what a program has just stored in a mapping would
+// be lost. So where a program may have such a mapping, the kernel is made to ask for the size. That
+// takes longer, and fails if the kernel has forgotten a name on the way to the file.
+func (n *fileNode) MoveEnd(end int64, last []byte) {
+	used := n.use()
+	used.ends.Lock()
+	defer used.ends.Unlock()
+	if used.mappers.Load() > 0 {
+		wire.TellSize(n.inMount(), n.Number(), end)
+		return
+	}
+	n.WriteCache(end-1, last)
+	n.NotifyContent(end-1, 1)
+}
+
+// inMount returns where the file is, with the path of the mount.
+func (n *fileNode) inMount() string { return filepath.Join(n.fs.mount, n.Path(nil)) }
+
+// noteMapper notes a handle by which a program can map the file to write to it. It is called before
+// the program has the handle, and waits until no byte is put into the page cache.
+func (n *fileNode) noteMapper(h gofuse.FileHandle, flags uint32) {
+	if flags&syscall.O_ACCMODE != syscall.O_RDWR {
+		return
+	}
+	w, ok := h.(*writer)
+	if made, isNew := h.(*newborn); isNew {
+		w, ok = made.writer, true
+	}
+	if !ok {
+		return
+	}
+	w.maps = true
+	used := n.use()
+	used.mappers.Add(1)
+	used.ends.Lock()
+	defer used.ends.Unlock()
 }
 
 // files returns the files of the array at path that the kernel knows.

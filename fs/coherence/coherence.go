@@ -30,7 +30,9 @@ type File interface {
 	NoteSized()      // notes that the file has another size
 	ForgetSize()     // makes the kernel ask for the size again
 	NotifyContent(off, n int64) syscall.Errno
-	WriteCache(off int64, data []byte) syscall.Errno
+	// MoveEnd makes the kernel see that the file ends at end, unless a program may have mapped it
+	// to write to it. last is the file's last byte.
+	MoveEnd(end int64, last []byte)
 }
 
 // Kernel is the kernel as a mount sees it: it keeps sizes and pages of the files.

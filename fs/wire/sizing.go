@@ -69,6 +69,12 @@ func (s *Sizing) Overrates(off int64, number uint64, path func() string) bool {
 // the kernel has forgotten a name on the way to the file. It is not known either if the mount was
 // moved, or before Linux 5.12.
 func kernelSize(path string, number uint64) (size int64, known bool) {
+	return sizeAt(path, number, unix.AT_STATX_DONT_SYNC)
+}
+
+// sizeAt asks the kernel for the size of a file, by one of AT_STATX_DONT_SYNC and
+// AT_STATX_FORCE_SYNC.
+func sizeAt(path string, number uint64, sync int) (size int64, known bool) {
 	const cached = 0x20 // RESOLVE_CACHED of openat2(2)
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: cached}
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
@@ -77,7 +83,24 @@ func kernelSize(path string, number uint64) (size int64, known bool) {
 	}
 	defer unix.Close(fd)
 	var st unix.Statx_t
-	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC,
-		unix.STATX_SIZE|unix.STATX_INO, &st)
+	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|sync, unix.STATX_SIZE|unix.STATX_INO, &st)
 	return int64(st.Size), err == nil && st.Ino == number
+}
+
+// sizeTries is how often the kernel is made to ask for the size of a file. It ignores the answer if
+// it gets a notice for the file in between.
+const sizeTries = 10
+
+// TellSize makes the kernel ask for the size of the file at path, which has that inode number, and
+// reports whether it then believes that the file reaches to end. It sends a request to this daemon.
+func TellSize(path string, number uint64, end int64) (known bool) {
+	for range sizeTries {
+		if _, known = sizeAt(path, number, unix.AT_STATX_FORCE_SYNC); !known {
+			return false
+		}
+		if size, known := kernelSize(path, number); !known || size >= end {
+			return known
+		}
+	}
+	return false
 }

@@ -117,8 +117,8 @@ func (o *others) drop(s view.Stretch, which func(coherence.File) bool) {
 // it ask for the size is not enough. The kernel ignores an answer that it gets after any other
 // notice for the file, such as one of the next write. A read of its page cache then ends at the
 // former end of the file. A byte that is put into the page cache moves the end at once. It is the
-// file's last byte. Its page is dropped again, for another program may write that byte meanwhile. A
-// file that shows the array the other way around has no byte that is certainly new.
+// file's last byte. A file that shows the array the other way around has no byte that is certainly
+// new.
 func (o *others) moveEnds(which func(coherence.File) bool) {
 	var notices []func()
 	o.each(which, func(n coherence.File, e view.Extent) {
@@ -130,10 +130,7 @@ func (o *others) moveEnds(which func(coherence.File) bool) {
 			return // a program that reads it gets the error
 		}
 		end := e.Head + e.Data
-		notices = append(notices, func() {
-			n.WriteCache(end-1, last)
-			n.NotifyContent(end-1, 1)
-		})
+		notices = append(notices, func() { n.MoveEnd(end, last) })
 	})
 	o.of.table.Kernel.Notify(notices)
 }
