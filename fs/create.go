@@ -192,7 +192,7 @@ func (g *groupNode) createView(
 	if errno != 0 {
 		return nil, nil, 0, errno
 	}
-	n.noteMapper(h, how)
+	n.use().noteMapper(h, how)
 	g.fs.unlinked.Restore(t.Node.Path, t.View)
 	g.fs.inodes.Common(rights.File, g.fs.started, &out.Attr)
 	return inode, h, flags, 0

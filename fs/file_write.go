@@ -23,7 +23,7 @@ import (
 type writer struct {
 	*handle
 	*writing.Handle
-	maps bool // see fileNode.noteMapper
+	maps bool // see uses.noteMapper
 }
 
 var (

@@ -129,7 +129,7 @@ func (n *fileNode) Open(
 ) (gofuse.FileHandle, uint32, syscall.Errno) {
 	h, given, errno := opening{n, ctx}.open(flags)
 	if errno == 0 {
-		n.noteMapper(h, flags)
+		n.use().noteMapper(h, flags)
 		n.fs.again.Ended(wire.Thread(ctx))
 	}
 	return h, given, errno
@@ -343,10 +343,10 @@ func (n *fileNode) IsWritten() bool {
 }
 
 // MoveEnd implements coherence.File. The byte that it puts into the page cache may be an older one
-// by then: the kernel may let the notice wait, and another program may write. So the page is dropped
-// again. That does not help if the page is dirty: what a program has just stored in a mapping would
-// be lost. So where a program may have such a mapping, the kernel is made to ask for the size. That
-// takes longer, and fails if the kernel has forgotten a name on the way to the file.
+// by then: the kernel may let the notice wait, and another program may write. So the page is
+// dropped again. That does not help if the page is dirty: what a program has just stored in a
+// mapping would be lost. So where a program may have such a mapping, the kernel is made to ask for
+// the size. That takes longer, and fails if the kernel has forgotten a name on the way to the file.
 func (n *fileNode) MoveEnd(end int64, last []byte) {
 	used := n.use()
 	used.ends.Lock()
@@ -362,9 +362,9 @@ func (n *fileNode) MoveEnd(end int64, last []byte) {
 // inMount returns where the file is, with the path of the mount.
 func (n *fileNode) inMount() string { return filepath.Join(n.fs.mount, n.Path(nil)) }
 
-// noteMapper notes a handle by which a program can map the file to write to it. It is called before
-// the program has the handle, and waits until no byte is put into the page cache.
-func (n *fileNode) noteMapper(h gofuse.FileHandle, flags uint32) {
+// noteMapper notes a handle of the file by which a program can map it to write to it. It is called
+// before the program has the handle, and waits until no byte is put into the page cache.
+func (u *uses) noteMapper(h gofuse.FileHandle, flags uint32) {
 	if flags&syscall.O_ACCMODE != syscall.O_RDWR {
 		return
 	}
@@ -376,10 +376,9 @@ func (n *fileNode) noteMapper(h gofuse.FileHandle, flags uint32) {
 		return
 	}
 	w.maps = true
-	used := n.use()
-	used.mappers.Add(1)
-	used.ends.Lock()
-	defer used.ends.Unlock()
+	u.mappers.Add(1)
+	u.ends.Lock()
+	defer u.ends.Unlock()
 }
 
 // files returns the files of the array at path that the kernel knows.

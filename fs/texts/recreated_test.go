@@ -39,8 +39,8 @@ func (d *openDocument) Moved(string)     {}
 func (d *openDocument) Ended()           { d.ended = true }
 func (d *openDocument) Home() *site.Home { return &d.home }
 
-// TestOpenedWhileRecreated: two programs unpack one tree. While one of them opens the document of an
-// array, the mount recreates the array for the other one. Both documents are of the new array.
+// TestOpenedWhileRecreated: two programs unpack one tree. While one of them opens the document of
+// an array, the mount recreates the array for the other one. Both documents are of the new array.
 func TestOpenedWhileRecreated(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -54,7 +54,7 @@ func TestOpenedWhileRecreated(t *testing.T) {
 			open()
 		}},
 		{"while it is recreated", func(s *identified, open, recreate func()) {
-			s.asked = func() { s.asked = open } // the former directory, then the moment of the change
+			s.asked = func() { s.asked = open } // the former directory was asked for
 			recreate()
 		}},
 		{"after", func(s *identified, open, recreate func()) { open(); recreate() }},
@@ -88,8 +88,8 @@ func TestOpenedWhileRecreated(t *testing.T) {
 				}, func(_, _ string) {})
 			})
 			if opened.ended || opened.home.IsOther("new") {
-				t.Errorf("%s, open before %t: the document has ended %t, is of another directory %t",
-					tc.name, other, opened.ended, opened.home.IsOther("new"))
+				t.Errorf("%s, open before %t: the document has ended: %t, or is of another "+
+					"directory: %t", tc.name, other, opened.ended, opened.home.IsOther("new"))
 			}
 		}
 	}

@@ -91,8 +91,8 @@ func sizeAt(path string, number uint64, sync int) (size int64, known bool) {
 // it gets a notice for the file in between.
 const sizeTries = 10
 
-// TellSize makes the kernel ask for the size of the file at path, which has that inode number, and
-// reports whether it then believes that the file reaches to end. It sends a request to this daemon.
+// TellSize makes the kernel ask this daemon for the size of the file at path, which has that inode
+// number. It reports whether the kernel then believes that the file reaches to end.
 func TellSize(path string, number uint64, end int64) (known bool) {
 	for range sizeTries {
 		if _, known = sizeAt(path, number, unix.AT_STATX_FORCE_SYNC); !known {
