@@ -20,6 +20,7 @@ var volumeHeaders = map[string]func(headers.Volume) ([]byte, error){
 	"mha":     func(v headers.Volume) ([]byte, error) { return headers.MetaImage(v, "") },
 	"nii":     headers.NIfTI,
 	"mrc":     headers.MRC,
+	"fits":    headers.FITS,
 	"tif":     headers.TIFF,
 	"ome.tif": headers.OMETIFF,
 }
@@ -57,7 +58,11 @@ func TestReadersOfRandomHeaders(t *testing.T) {
 		writeNew(t, filepath.Join(dir, fmt.Sprint(i, ".raw")), data)
 		for name, header := range volumeHeaders {
 			if head, err := header(v); err == nil {
-				writeNew(t, filepath.Join(dir, fmt.Sprint(i, ".", name)), append(head, data...))
+				file := append(head, data...)
+				for name == "fits" && len(file)%headers.FITSBlock > 0 {
+					file = append(file, 0)
+				}
+				writeNew(t, filepath.Join(dir, fmt.Sprint(i, ".", name)), file)
 			}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // readViews are the derived views that other programs open in TestReadersOfVolumes.
-var readViews = []string{"nrrd", "nhdr", "nii", "mha", "mhd", "mrc", "vtkhdf", "raw.hdr", "tif",
-	"ome.tif"}
+var readViews = []string{"nrrd", "nhdr", "nii", "mha", "mhd", "mrc", "fits", "vtkhdf", "raw.hdr",
+	"tif", "ome.tif"}
 
 // TestReadersOfVolumes: the programs that people use open the files of derived views, and find the
 // values, names, units and places that zarr-python reads.

@@ -136,18 +136,35 @@ func (f *Files) fillBy(
 	if _, _, err := writing.BehindHeader(v, head, found, 0); err != nil {
 		return err
 	}
-	if size := int64(len(head)) + data.Size(); view.IsDerived(v) && x.Size() != size {
-		return writing.ErrKeepsSize(v, size, x.Size())
+	size := x.Size() - int64(len(head))
+	if view.IsDerived(v) {
+		if err := checkSize(v, x, int64(len(head)), data.Size()); err != nil {
+			return err
+		}
+		size = data.Size()
 	}
-	return f.Fill(ctx, data, x, int64(len(head)))
+	return f.Fill(ctx, data, x, int64(len(head)), size)
 }
 
-// Fill writes the bytes of a transient from off on to the array, and stores them. They must be all
+// checkSize returns an error unless a transient has as many bytes as the file of a derived view. It
+// must have zeros where that has them behind the array's bytes.
+func checkSize(v view.ArrayView, x *transient.File, head, data int64) error {
+	tail := make([]byte, v.Tail(data))
+	if size := head + data + int64(len(tail)); x.Size() != size {
+		return writing.ErrKeepsSize(v, size, x.Size())
+	}
+	if _, err := x.Bytes.ReadAt(tail, head+data); err != nil && err != io.EOF {
+		return fmt.Errorf("scratch file of %s: %w", x.Path(), err)
+	}
+	_, err := writing.BeforeTail(v, tail, 0)
+	return err
+}
+
+// Fill writes size bytes of a transient from off on to the array, and stores them. They must be all
 // of its rows.
 func (f *Files) Fill(
-	ctx context.Context, arr *zarrcore.Array, x *transient.File, off int64,
+	ctx context.Context, arr *zarrcore.Array, x *transient.File, off, size int64,
 ) error {
-	size := x.Size() - off
 	if have := arr.Live().Size(); size != have {
 		if err := arr.SetSize(ctx, size); err != nil {
 			return fmt.Errorf("%s has %d bytes, expected %d of the array: %w", x.Path(), size, have,
@@ -155,6 +172,10 @@ func (f *Files) Fill(
 		}
 	}
 	err := x.EachPiece(off, func(p []byte, at int64) error {
+		p = p[:min(int64(len(p)), max(0, off+size-at))]
+		if len(p) == 0 {
+			return nil
+		}
 		_, err := arr.WriteAt(ctx, p, at-off)
 		return err
 	})

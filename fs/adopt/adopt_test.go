@@ -43,7 +43,7 @@ func TestLateBytesBesideOpenRow(t *testing.T) {
 		if _, err = arr.WriteAt(ctx, []byte{1, 2, 3, 4}, 48); err != nil {
 			t.Fatal(err)
 		}
-		err = f.Fill(ctx, arr, x, 0)
+		err = f.Fill(ctx, arr, x, 0, x.Size())
 		if bounded != errors.Is(err, zarrcore.ErrFraction) || !bounded && err != nil {
 			t.Errorf("bounded %v: %v", bounded, err)
 		}

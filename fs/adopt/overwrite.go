@@ -21,7 +21,7 @@ func (f *Files) Behind(
 	if err != nil {
 		return err
 	}
-	return f.Fill(f.Ctx, data, x, header.Len)
+	return f.Fill(f.Ctx, data, x, header.Len, x.Size()-header.Len)
 }
 
 // Overwrite makes the .npy file that a transient holds the content of the array at path, as a

@@ -8,6 +8,7 @@ type Extent struct {
 	Array *zarrcore.Array
 	Head  int64 // bytes before those of the array, as the file's writers see them
 	Data  int64 // bytes of the array
+	Tail  int64 // zero bytes behind them
 
 	Reversed bool // they lie in the order of the array with its axes reversed
 
@@ -21,16 +22,15 @@ func ExtentOf(v ArrayView, arr *zarrcore.Array) (Extent, error) {
 	if err != nil {
 		return Extent{}, err
 	}
-	return NewExtent(arr, head, data), nil
-}
-
-// NewExtent returns the extent of a file of the array that has these parts.
-func NewExtent(arr *zarrcore.Array, head []byte, data *zarrcore.Array) Extent {
 	e := Extent{Array: arr, Head: int64(len(head)), Data: data.Size(), Sliced: data.IsSlice()}
+	e.Tail = v.Tail(e.Data)
 	e.Reversed = data != arr && !e.Sliced
 	e.At, _ = data.Stretch()
-	return e
+	return e, nil
 }
+
+// Size returns the size of the file.
+func (e Extent) Size() int64 { return e.Head + e.Data + e.Tail }
 
 // Stretch returns the part of the array that lies in [off, off+n) of the file.
 func (e Extent) Stretch(off, n int64) Stretch {

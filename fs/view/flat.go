@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
@@ -27,6 +28,7 @@ type generation struct {
 	arr    *zarrcore.Array
 	head   []byte
 	data   *zarrcore.Array
+	tail   int64 // zero bytes behind those of data
 	reader *zarrcore.Reader
 	users  int  // flat.mu guards it
 	past   bool // another one has taken its place, or the content is closed: the last user ends it
@@ -55,10 +57,11 @@ func newGeneration(v ArrayView, arr *zarrcore.Array) (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if data.Size() > 1<<63-1-int64(len(head)) {
+	tail := v.Tail(data.Size())
+	if data.Size() > 1<<63-1-int64(len(head))-tail {
 		return nil, errno.ErrTooBig
 	}
-	return &generation{arr: arr, head: head, data: data, reader: data.NewReader()}, nil
+	return &generation{arr: arr, head: head, data: data, tail: tail, reader: data.NewReader()}, nil
 }
 
 // tooBig returns errno.ErrTooBig in place of err if the array at path has more bytes than a file
@@ -223,14 +226,34 @@ func (c *Flat) NextData(ctx context.Context, off int64) (start, end int64, err e
 	if off < head {
 		return off, head, nil // the header is data; what follows is asked for next
 	}
-	start, end, err = g.data.NextData(ctx, off-head)
-	return start + head, end + head, err
+	if off < g.end() {
+		start, end, err = g.data.NextData(ctx, off-head)
+		start, end = start+head, end+head
+	}
+	if err == nil && (off >= g.end() || start >= g.end()) { // a tail is a hole
+		return g.Size(), g.Size(), nil
+	}
+	return start, end, err
 }
 
-func (g *generation) Size() int64 { return int64(len(g.head)) + g.data.Size() }
+// end returns where the bytes of the array end.
+func (g *generation) end() int64 { return int64(len(g.head)) + g.data.Size() }
+
+func (g *generation) Size() int64 { return g.end() + g.tail }
 
 // Read returns the n bytes at off, which it has.
 func (g *generation) Read(ctx context.Context, off, n int64) (*Found, error) {
+	shown := min(n, max(0, g.end()-off))
+	r, err := g.readShown(ctx, off, shown)
+	if err == nil && n > shown {
+		r.Slices = append(slices.Clip(r.Slices), make([]byte, n-shown))
+		r.N += int(n - shown)
+	}
+	return r, err
+}
+
+// readShown returns the n bytes at off, none of them of the tail.
+func (g *generation) readShown(ctx context.Context, off, n int64) (*Found, error) {
 	head := int64(len(g.head))
 	switch {
 	case n <= 0:

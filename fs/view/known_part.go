@@ -27,6 +27,7 @@ func describePart(whole volume.Volume, part zarrcore.Slice) (volume.Volume, erro
 		v.Axes = append(v.Axes, now)
 	}
 	v.IsPacked = v.IsPacked && v.Type == whole.Type
+	v.HasBlank = v.HasBlank && v.Type == whole.Type
 	return v, nil
 }
 

@@ -35,6 +35,8 @@ func (rawView) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err 
 	return nil, a, nil
 }
 
+func (rawView) Tail(int64) int64 { return 0 }
+
 // ArraySize returns the array's bytes from its metadata.
 func ArraySize(n *zarrcore.Node) (int64, error) {
 	if n.Meta == nil {

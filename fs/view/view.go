@@ -59,15 +59,20 @@ var views = slices.Concat(
 
 // volumeViews are the derived views of images and volumes.
 var volumeViews = []View{
-	&volumeView{"nrrd", func(v volume.Volume) ([]byte, error) { return volume.NRRD(v, "") }},
+	&volumeView{name: "nrrd", header: func(v volume.Volume) ([]byte, error) {
+		return volume.NRRD(v, "")
+	}},
 	&sidecarView{"nhdr", volume.NRRD},
-	&volumeView{"nii", volume.NIfTI},
-	&volumeView{"mha", func(v volume.Volume) ([]byte, error) { return volume.MetaImage(v, "") }},
+	&volumeView{name: "nii", header: volume.NIfTI},
+	&volumeView{name: "mha", header: func(v volume.Volume) ([]byte, error) {
+		return volume.MetaImage(v, "")
+	}},
 	&sidecarView{"mhd", volume.MetaImage},
-	&volumeView{"mrc", volume.MRC},
-	&volumeView{"vtkhdf", vtkHDF},
-	&volumeView{"tif", volume.TIFF},
-	&volumeView{"ome.tif", volume.OMETIFF},
+	&volumeView{name: "mrc", header: volume.MRC},
+	&volumeView{name: "fits", header: volume.FITS, block: volume.FITSBlock},
+	&volumeView{name: "vtkhdf", header: vtkHDF},
+	&volumeView{name: "tif", header: volume.TIFF},
+	&volumeView{name: "ome.tif", header: volume.OMETIFF},
 	&sidecarView{"raw.hdr", func(v volume.Volume, _ string) ([]byte, error) {
 		return volume.ENVI(v)
 	}},
@@ -83,13 +88,16 @@ var lookingViews = []View{pngView{}, htmlView{}}
 // Document is the view that shows the metadata of an array, and the only one of a group.
 var Document View = jsonView{}
 
-// An ArrayView shows the bytes of an array behind a header, which may be empty. Programs write to
-// the bytes, and cannot change the header.
+// An ArrayView shows the bytes of an array behind a header, which may be empty, and perhaps with
+// zero bytes behind them. Programs write to the bytes, and cannot change the header.
 type ArrayView interface {
 	View
 	// Parts returns what the file of an array is made of: the header, and the array whose bytes
 	// follow.
 	Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error)
+	// Tail returns how many zero bytes follow the bytes of an array, of which there are so many.
+	// Programs cannot change them.
+	Tail(data int64) int64
 }
 
 // A HeaderView is an ArrayView whose header programs write too. That of a new file makes an array,

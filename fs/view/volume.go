@@ -15,6 +15,7 @@ import (
 type volumeView struct {
 	name   string
 	header func(volume.Volume) ([]byte, error)
+	block  int64 // the array is filled up to whole blocks of so many bytes; 0: it is not
 }
 
 func (v *volumeView) Name() string { return v.name }
@@ -49,10 +50,19 @@ func (v *volumeView) Size(n *zarrcore.Node) (int64, error) {
 		return 0, err
 	}
 	head, err := headerLen(n.Meta, v.header)
+	head += v.Tail(size)
 	if err == nil && size > 1<<63-1-head {
 		err = errno.ErrTooBig
 	}
 	return head + size, err
+}
+
+// Tail returns what the last block lacks.
+func (v *volumeView) Tail(data int64) int64 {
+	if v.block == 0 {
+		return 0
+	}
+	return (v.block - data%v.block) % v.block
 }
 
 func (v *volumeView) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (Content,

@@ -321,11 +321,8 @@ func (w *Array) Size(v view.View) (int64, bool) {
 	if !ok || arr == nil {
 		return 0, false
 	}
-	head, data, err := av.Parts(arr)
-	if err != nil {
-		return 0, false
-	}
-	return int64(len(head)) + w.npy.shown(arr, data), true
+	e, err := w.npy.extentOf(av, arr)
+	return e.Size(), err == nil
 }
 
 // Awaiting returns what was written to the view's file if its header is awaited, otherwise nil.

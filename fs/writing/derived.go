@@ -34,7 +34,10 @@ func (w viewFile) derived() (derived, error) {
 	return derived{w, head, data}, err
 }
 
-func (d derived) size() int64 { return int64(len(d.head)) + d.data.Size() }
+func (d derived) size() int64 { return d.end() + d.v.Tail(d.data.Size()) }
+
+// end returns where the bytes of the array end.
+func (d derived) end() int64 { return int64(len(d.head)) + d.data.Size() }
 
 // setSize takes the two sizes that programs set that write all of a file: nothing, and all.
 func (d derived) setSize(ctx context.Context, size int64) error {
@@ -58,9 +61,12 @@ func (d derived) writeAt(ctx context.Context, p []byte, off int64) error {
 	defer d.oneByOne()()
 	p, at, err := BehindHeader(d.v, d.head, p, off)
 	if err == nil {
-		err = d.skip(ctx, off)
+		p, err = BeforeTail(d.v, p, d.data.Size()-at)
 	}
 	if err == nil {
+		err = d.skip(ctx, off)
+	}
+	if err == nil && len(p) > 0 {
 		_, err = d.data.WriteAt(ctx, p, at)
 	}
 	if err == nil {
@@ -178,4 +184,15 @@ func BehindHeader(
 			syscall.EPERM, v.Name(), len(head))
 	}
 	return p[n:], 0, nil
+}
+
+// BeforeTail returns the part of p that belongs to the array, of which so many bytes are left. What
+// was written behind it must be zeros, as they are there.
+func BeforeTail(v view.ArrayView, p []byte, left int64) ([]byte, error) {
+	n := min(int64(len(p)), max(0, left))
+	if len(bytes.Trim(p[n:], "\x00")) > 0 {
+		return nil, fmt.Errorf("%w: a .%s file has zeros behind the bytes of its array, and they "+
+			"cannot be changed", syscall.EPERM, v.Name())
+	}
+	return p[:n], nil
 }

@@ -108,7 +108,7 @@ func (h *Handle) CutShort() error {
 		return err
 	}
 	size := file.size()
-	if reach >= size {
+	if reach >= file.end() { // the rest is zeros
 		return nil
 	}
 	rest := "the array is as it was"

@@ -112,17 +112,21 @@ func (f *npyFile) reverses(arr *zarrcore.Array) bool {
 	return err == nil && data != arr
 }
 
-// shown returns how many bytes of the array the files have that show data, which is the array or
-// has its axes reversed. Files in another order than the file while it is being written have none.
-func (f *npyFile) shown(arr, data *zarrcore.Array) int64 {
-	n, ok := f.come.Shown()
-	switch {
-	case !ok || data.IsSlice():
-		return data.Size()
-	case f.reverses(arr) != (data != arr):
-		return 0
+// extentOf returns what the file of a view shows of the array: while a .npy is being written, what
+// has come. Files in another order than that one have no bytes then.
+func (f *npyFile) extentOf(v view.ArrayView, arr *zarrcore.Array) (view.Extent, error) {
+	e, err := view.ExtentOf(v, arr)
+	come, ok := f.come.Shown()
+	if err != nil || !ok || e.Sliced {
+		return e, err
 	}
-	return min(n, data.Size())
+	if f.reverses(arr) != e.Reversed {
+		come = 0
+	}
+	if come < e.Data {
+		e.Data, e.Tail = come, 0
+	}
+	return e, nil
 }
 
 // write writes p at off of the file, by the header that its writers have.

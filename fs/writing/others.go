@@ -126,10 +126,12 @@ func (o *others) moveEnds(which func(coherence.File) bool) {
 		if e.Reversed || e.Data == 0 {
 			return
 		}
-		if _, err := e.Array.ReadAt(o.of.table.Ctx, last, e.Data-1); err != nil {
-			return // a program that reads it gets the error
+		if e.Tail == 0 {
+			if _, err := e.Array.ReadAt(o.of.table.Ctx, last, e.Data-1); err != nil {
+				return // a program that reads it gets the error
+			}
 		}
-		end := e.Head + e.Data
+		end := e.Size()
 		notices = append(notices, func() { n.MoveEnd(end, last) })
 	})
 	o.of.table.Kernel.Notify(notices)
@@ -161,9 +163,7 @@ func (o *others) each(
 		if !ok || !n.IsPaged() || !which(n) {
 			continue
 		}
-		if head, data, err := v.Parts(arr); err == nil {
-			e := view.NewExtent(arr, head, data)
-			e.Data = o.of.npy.shown(arr, data)
+		if e, err := o.of.npy.extentOf(v, arr); err == nil {
 			visit(n, e)
 		}
 	}

@@ -13,15 +13,13 @@ func (w viewFile) extent() view.Extent {
 	if arr == nil {
 		return view.Extent{}
 	}
-	head, data, err := w.v.Parts(arr)
+	e, err := w.npy.extentOf(w.v, arr)
 	if err != nil {
 		return view.Extent{Array: arr}
 	}
-	if view.IsHeaded(w.v) {
-		head = w.npy.header(head)
+	if _, theirs, _ := w.npy.state(); theirs != nil && view.IsHeaded(w.v) {
+		e.Head = int64(len(theirs))
 	}
-	e := view.NewExtent(arr, head, data)
-	e.Data = w.npy.shown(arr, data)
 	return e
 }
 

@@ -19,9 +19,11 @@ class Array(np.ndarray):
 
 
 def steps_differ(view, package, found, said):
-    """Compares what pynrrd finds of the axes; the other readers do not say what is unknown."""
-    if (view, package) != ("nrrd", "pynrrd"):
+    """Compares what is found of the axes; the other readers do not say what is unknown."""
+    if (view, package) not in (("nrrd", "pynrrd"), ("fits", "astropy")):
         return ""
+    if view == "fits" and not all(a in ("", b) for a, b in zip(found.names, said["names"])):
+        return f"names are {found.names}, expected {said['names']}"
     steps = found.steps[: len(said["steps"])]
     if not all(view_readers.isclose(a, b) for a, b in zip(steps, said["steps"])):
         return f"steps are {steps}, expected {said['steps']}"

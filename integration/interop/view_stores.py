@@ -51,20 +51,21 @@ def create(group, name, data, attributes=None, names=None, **more):
     return array
 
 
+def ordered(fmt, order, kind):
+    """Returns the type of an array in a byte order, and what else its creation needs."""
+    if fmt == 2 or order == "|":
+        return np.dtype(order + kind), {}
+    endian = {"<": "little", ">": "big"}[order]
+    return np.dtype(kind), {"serializer": zarr.codecs.BytesCodec(endian=endian)}
+
+
 def kinds(root):
     """Arrays of all types, in both byte orders, and of several ranks."""
     fmt = root.metadata.zarr_format
     group = root.create_group("kinds")
     for kind in KINDS:
         for order in "<>" if np.dtype(kind).itemsize > 1 else "|":
-            dtype = np.dtype(order + kind) if fmt == 2 else np.dtype(kind)
-            more = (
-                {}
-                if fmt == 2 or order == "|"
-                else {
-                    "serializer": zarr.codecs.BytesCodec(endian={"<": "little", ">": "big"}[order])
-                }
-            )
+            dtype, more = ordered(fmt, order, kind)
             name = {"<": "le_", ">": "be_", "|": ""}[order] + kind
             create(group, name, values((4, 5, 7), dtype), **more)
     ranks = root.create_group("ranks")
@@ -162,6 +163,21 @@ def climate(root):
     create(group, "height", values((5, 10), "f4"), {"units": "m"}, ["lat", "lon"])
 
 
+def sky(root):
+    """Big-endian images as astronomers have them, one of them packed."""
+    fmt = root.metadata.zarr_format
+    group = root.create_group("sky")
+    create(group, "y", -1.5 + 0.25 * np.arange(6), {"units": "arcsec"}, ["y"])
+    create(group, "x", 3.0 - 0.5 * np.arange(8), {"units": "arcsec"}, ["x"])
+    dtype, more = ordered(fmt, ">", "f4")
+    create(group, "flux", values((6, 8), dtype), {"units": "Jy/beam"}, ["y", "x"], **more)
+    dtype, more = ordered(fmt, ">", "i2")
+    packed = {"units": "K", "scale_factor": 0.01, "add_offset": -1 / 3, "_FillValue": -32768}
+    heat = values((6, 8), dtype)
+    heat[2, 3] = packed["_FillValue"]
+    create(group, "heat", heat, packed, ["y", "x"], **more)
+
+
 UTM = """PROJCS["WGS 84 / UTM zone 32N",GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",
 6378137,298.257223563,AUTHORITY["EPSG","7030"]],AUTHORITY["EPSG","6326"]],
 PRIMEM["Greenwich",0],UNIT["degree",
@@ -203,6 +219,7 @@ def main():
         kinds(root)
         image(root)
         climate(root)
+        sky(root)
         rasters(root)
         large(root)
 

@@ -11,16 +11,20 @@ import numpy as np
 import zarr
 
 STORES, MOUNT = sys.argv[1:]
-ARRAY = "s3.zarr/ranks/cube_f4"
 
 
-def stored():
+def array(view):
+    """Returns the path of an array that has such a file."""
+    return "s3.zarr/sky/flux" if view == "fits" else "s3.zarr/ranks/cube_f4"
+
+
+def stored(view):
     """Returns what the store has."""
-    return zarr.open_array(f"{STORES}/{ARRAY}", mode="r")[...]
+    return zarr.open_array(f"{STORES}/{array(view)}", mode="r")[...]
 
 
 def file(view):
-    return f"{MOUNT}/{ARRAY}.{view}"
+    return f"{MOUNT}/{array(view)}.{view}"
 
 
 def mapped(offset):
@@ -39,6 +43,20 @@ def by_mrcfile(path, values):
 
     with mrcfile.mmap(path, "r+") as f:
         f.data[...] = values
+
+
+def by_astropy(path, values):
+    from astropy.io import fits
+
+    with fits.open(path, mode="update", memmap=True) as f:
+        f[0].data[...] = values
+
+
+def by_astropy_in_memory(path, values):
+    from astropy.io import fits
+
+    with fits.open(path, mode="update", memmap=False) as f:
+        f[0].data[...] = values
 
 
 def by_tifffile(path, values):
@@ -80,6 +98,8 @@ WRITERS += [
     ("nii", mapped(352)),
     ("mha", mapped(4096)),
     ("mrc", by_mrcfile),
+    ("fits", by_astropy),
+    ("fits", by_astropy_in_memory),
 ]
 
 
@@ -114,6 +134,27 @@ def save_mrc(path, values):
         pass
 
 
+def save_fits(path, values):
+    from astropy.io import fits
+
+    fits.writeto(path, values, overwrite=True)
+
+
+def add_fits_keyword(path, values):
+    from astropy.io import fits
+
+    if not os.path.exists(path):
+        return save_fits(path, values)
+    with fits.open(path, mode="update") as f:
+        f[0].header["OBJECT"] = "M 31"
+
+
+def append_fits_image(path, values):
+    from astropy.io import fits
+
+    fits.append(path, values)
+
+
 SAVERS = [
     ("nii", save_nifti),
     ("nrrd", save_nrrd),
@@ -122,27 +163,28 @@ SAVERS = [
 ]
 SAVERS += [("tif", save_tifffile), ("ome.tif", save_tifffile), ("tif", save_simpleitk)]
 SAVERS += [("mrc", save_mrc), ("mhd", save_simpleitk), ("nhdr", save_nrrd)]
+SAVERS += [("fits", save_fits), ("fits", add_fits_keyword), ("fits", append_fits_image)]
 
 
 def main():
     wrong = 0
     for i, (view, write) in enumerate(WRITERS):
-        values = np.random.default_rng(i).normal(size=stored().shape).astype("f4")
+        values = np.random.default_rng(i).normal(size=stored(view).shape).astype("f4")
         write(file(view), values)
         os.sync()
-        if not np.array_equal(stored(), values):
+        if not np.array_equal(stored(view), values):
             print(f"{view}: the store has other values than were written", file=sys.stderr)
             wrong += 1
     wrong += large()
-    before = stored()
     for view, save in SAVERS:
+        before = stored(view)
         try:
             save(file(view), np.zeros_like(before))
             print(f"{view}: {save.__name__} was not refused", file=sys.stderr)
             wrong += 1
         except Exception:
             pass
-        if not np.array_equal(stored(), before):
+        if not np.array_equal(stored(view), before):
             print(f"{view}: {save.__name__} has changed the array", file=sys.stderr)
             wrong += 1
         save(f"{MOUNT}/s3.zarr/ranks/new.{view}", np.zeros_like(before))

@@ -123,6 +123,10 @@ var headers = map[string]func(Volume) ([]byte, error){
 	"mha":  func(v Volume) ([]byte, error) { return MetaImage(v, "") },
 	"mhd":  func(v Volume) ([]byte, error) { return MetaImage(v, "a.raw") },
 	"mrc":  MRC,
+	"fits": func(v Volume) ([]byte, error) {
+		v.Type.Class, v.Type.Big = Int, true // it has no other of two bytes
+		return FITS(v)
+	},
 	"envi": ENVI,
 	"tif":  TIFF,
 	"ome":  OMETIFF,

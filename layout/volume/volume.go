@@ -77,6 +77,10 @@ type Volume struct {
 	// Signed integers count as unsigned then if IsUnsigned is set.
 	IsPacked, IsUnsigned bool
 	Slope, Offset        float64
+
+	// Blank is the number that is stored where there is no value, if HasBlank is set.
+	Blank    int64
+	HasBlank bool
 }
 
 // Count returns the number of elements. It reports false if there are none, or too many to count.

@@ -74,6 +74,7 @@ func (k Known) addValues(v *volume.Volume) {
 			v.Name = a.Get(key).Text()
 		}
 	}
+	v.Blank, v.HasBlank = blank(a)
 	slope, hasSlope := finite(a.Get("scale_factor"))
 	offset, hasOffset := finite(a.Get("add_offset"))
 	if v.IsPacked = hasSlope || hasOffset; !v.IsPacked {
@@ -83,6 +84,22 @@ func (k Known) addValues(v *volume.Volume) {
 		v.Slope = 1
 	}
 	v.IsUnsigned = a.Get("_Unsigned").Text() == "true"
+}
+
+// blank returns the integer that is stored where there is no value (section 2.5.1 of the CF
+// conventions), if the attributes say one. A fill value of the document alone does not say so: most
+// programs set it to zero without a thought.
+func blank(attributes pyjson.Value) (n int64, ok bool) {
+	for _, key := range []string{"_FillValue", "missing_value"} {
+		v := attributes.Get(key)
+		if n, ok := v.Int64(); ok {
+			return n, true
+		}
+		if f, ok := finite(v); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 { // -9999.0
+			return int64(f), true
+		}
+	}
+	return 0, false
 }
 
 // checked returns the axis without numbers that no format can have.

@@ -129,6 +129,30 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestBlank: CF says which integer is stored where there is no value. A fill value of the document
+// does not say so.
+func TestBlank(t *testing.T) {
+	for attributes, want := range map[string]string{
+		`{}`: "0 false", `{"_FillValue": -9}`: "-9 true", `{"_FillValue": -9999.0}`: "-9999 true",
+		`{"missing_value": 0}`:                    "0 true",
+		`{"_FillValue": 3, "missing_value": 4}`:   "3 true",
+		`{"_FillValue": -9223372036854775808}`:    "-9223372036854775808 true",
+		`{"_FillValue": 18446744073709551615}`:    "0 false",
+		`{"_FillValue": 0.5}`:                     "0 false",
+		`{"_FillValue": "NaN"}`:                   "0 false",
+		`{"_FillValue": NaN}`:                     "0 false",
+		`{"missing_value": [1, 2]}`:               "0 false",
+		`{"_FillValue": 1e300, "fill_value": 17}`: "0 false",
+	} {
+		v, _ := Of(Known{Array: &meta.Array{Attributes: document(t, attributes),
+			Fill: []byte{7, 0}, FillDefined: true,
+			Type: dtype.Type{Kind: dtype.Int, Size: 2, Order: dtype.Big}}})
+		if got := fmt.Sprint(v.Blank, v.HasBlank); got != want {
+			t.Errorf("%s: %s, expected %s", attributes, got, want)
+		}
+	}
+}
+
 func TestRegular(t *testing.T) {
 	thirds := []float64{0, float64(float32(1.0 / 3)), float64(float32(2.0 / 3)), 1}
 	for _, tc := range []struct {
