@@ -25,6 +25,14 @@ func TestReadersOfVolumes(t *testing.T) {
 	}
 }
 
+// TestReadersOfParts: the same programs open files of parts of arrays, such as an image for VTK of
+// an array of four axes.
+func TestReadersOfParts(t *testing.T) {
+	interpreter, stores := viewsPython(t), t.TempDir()
+	runPython(t, interpreter, "interop/view_stores.py", stores)
+	t.Log(runPython(t, interpreter, "interop/view_parts.py", stores, mount(t, stores)))
+}
+
 // TestPackedNIfTI: a program that opens a packed array as .nii finds the values that CF says, or
 // cannot open it.
 func TestPackedNIfTI(t *testing.T) {

@@ -1,0 +1,85 @@
+"""Opens parts of arrays in a mount, such as a@{t=1}.vtkhdf, by the programs that people use.
+
+view_parts.py STORES MOUNT compares them with what zarr reads of the stores that view_stores.py has
+made, and prints how many there were. It exits with 1 if any is different.
+"""
+
+import os
+import sys
+
+import h5py
+import numpy as np
+import zarr
+
+import view_readers
+
+
+class Attributes(dict):
+    """The attributes of an array, as zarr has them."""
+
+    def asdict(self):
+        return self
+
+
+class Part(np.ndarray):
+    """A part of an array, with the attributes of all of it."""
+
+
+# Arrays, the expression of a part, and which part that is.
+VTKHDF = [
+    ("ranks/series_u1", "0=2", np.s_[2]),
+    ("ranks/series_i2", "1=1", np.s_[:, 1]),
+    ("ranks/series_f4", "0=1,3=2:6", np.s_[1, :, :, 2:6]),
+    ("ranks/series_f4", "0=0,1=3", np.s_[0, 3]),
+    ("ranks/five_f4", "0=1,2=0", np.s_[1, :, 0]),
+    ("image/1", "0=1,1=2", np.s_[1, 2]),
+]
+FITS = [
+    ("kinds/be_f4", "0=2", np.s_[2]),
+    ("kinds/be_i8", "1=1:3,2=6", np.s_[:, 1:3, 6]),
+    ("kinds/be_c16", "2=::2", np.s_[:, :, ::2]),
+    ("ranks/five_u1", "4=1", np.s_[..., 1]),
+    ("sky/flux", "y=2:5", np.s_[2:5]),
+]
+
+
+def by_h5py(path):
+    with h5py.File(path, "r") as f:
+        return f["VTKHDF/PointData/values"][...]
+
+
+def differs(path, wanted):
+    """Returns what is different about the file of a part."""
+    if path.endswith(".fits"):
+        return view_readers.values_differ(view_readers.astropy(path, wanted).values, wanted)
+    for found in by_h5py(path), view_readers.vtkhdf(path, wanted).values:
+        if why := view_readers.values_differ(found, wanted):
+            return why
+    return ""
+
+
+def main():
+    stores, mount = sys.argv[1:]
+    seen = wrong = 0
+    for fmt in 2, 3:
+        for view, parts in ("vtkhdf", VTKHDF), ("fits", FITS):
+            for name, text, part in parts:
+                at = f"s{fmt}.zarr/{name}"
+                stored = zarr.open_array(f"{stores}/{at}", mode="r")
+                wanted = np.ascontiguousarray(stored[...][part]).view(Part)
+                wanted.attrs = Attributes(stored.attrs.asdict())
+                path = f"{mount}/{at}@{{{text}}}.{view}"
+                seen += 1
+                try:
+                    why = differs(path, wanted)
+                except Exception as e:
+                    why = f"{type(e).__name__}: {e}"
+                if why:
+                    wrong += 1
+                    print(f"{os.path.relpath(path, mount)}: {why}", file=sys.stderr)
+    print(f"{seen} parts, {wrong} different")
+    sys.exit(wrong > 0)
+
+
+if __name__ == "__main__":
+    main()
