@@ -65,7 +65,9 @@ func (cat *looks) listChildren(
 		batches: make(chan *batch, listAhead), slots: make(chan struct{}, 2*runtime.NumCPU()),
 	}
 	if cat.shelf != nil {
-		l.slots = make(chan struct{}, remoteAtOnce)
+		l.slots = make(chan struct{}, cat.remoteLooks(path))
+		l.unseen = make(chan *batch, listAhead)
+		go l.lookAhead()
 	} else {
 		l.v2 = cat.Exists(ctx, store.Join(path, ".zgroup"))
 	}
@@ -124,6 +126,7 @@ type lister struct {
 	links   map[string]struct{} // names of children that are links; nearly always none
 	slots   chan struct{}       // taken by those that find out kinds
 	batches chan *batch         // in the order of the listing; closed at its end
+	unseen  chan *batch         // the same for lookAhead, in a remote store; otherwise nil
 	err     error               // why it ended; to be read then
 }
 
@@ -131,6 +134,7 @@ type lister struct {
 type batch struct {
 	children []Child
 	looked   sync.WaitGroup // until their kinds are known
+	failed   sync.Once      // before err is set
 	err      error          // why a kind cannot be found out, in a remote store; to be read then
 }
 
@@ -157,6 +161,9 @@ func (l *lister) list() {
 	if err := l.send(run); l.err == nil {
 		l.err = err
 	}
+	if l.unseen != nil {
+		close(l.unseen)
+	}
 }
 
 // send sorts a run and hands it on in batches, whose kinds are being found out.
@@ -172,8 +179,9 @@ func (l *lister) send(run []string) error {
 			}
 		}
 		run, l.size = run[n:], min(2*l.size, listBatch)
-		if l.cat.shelf != nil {
-			l.lookRemote(b)
+		if l.unseen != nil {
+			b.looked.Add(n)
+			l.unseen <- b
 		} else {
 			b.looked.Go(func() { l.look(b.children) })
 		}
@@ -224,19 +232,26 @@ func (l *lister) look(children []Child) {
 	}
 }
 
-// lookRemote begins to find out the kinds of children in a remote store, all at once.
-func (l *lister) lookRemote(b *batch) {
-	var first sync.Once
-	for i := range b.children {
-		l.slots <- struct{}{}
-		b.looked.Go(func() {
-			defer func() { <-l.slots }()
-			c := &b.children[i]
-			seen, err := l.cat.look(l.ctx, store.Join(l.path, c.Name), l.v2)
-			if c.Kind, c.Elements = seen.kind, seen.elements; err != nil {
-				first.Do(func() { b.err = err })
-			}
-		})
+// lookAhead finds out the kinds of children in a remote store, many at once, in the order of the
+// listing. Meanwhile the listing asks for its next page.
+func (l *lister) lookAhead() {
+	for b := range l.unseen {
+		for i := range b.children {
+			l.slots <- struct{}{}
+			go func() {
+				defer b.looked.Done()
+				defer func() { <-l.slots }()
+				l.lookRemote(b, &b.children[i])
+			}()
+		}
+	}
+}
+
+// lookRemote finds out the kind of a child of a batch in a remote store.
+func (l *lister) lookRemote(b *batch, c *Child) {
+	seen, err := l.cat.look(l.ctx, store.Join(l.path, c.Name), l.v2)
+	if c.Kind, c.Elements = seen.kind, seen.elements; err != nil {
+		b.failed.Do(func() { b.err = err })
 	}
 }
 

@@ -15,8 +15,10 @@ import (
 // This file is about remote stores. There the documents of a node are asked for at once and kept,
 // and consolidated metadata say which nodes there are.
 
-// remoteAtOnce is how many documents a listing of a remote store asks for at once.
-const remoteAtOnce = 64
+// remoteAtOnce is how many documents a listing of a remote store asks for at once. It is as many as
+// are under way at one server at most (store/remote): a document is small, so that the delay of the
+// link bounds how many come in a second. A busy server gets fewer by itself.
+const remoteAtOnce = 128
 
 // A sheaf is the documents of one node that a remote store has, by name, and why others could not
 // be read.
@@ -179,6 +181,12 @@ func (s sheaf) read(n *Node, name string) ([]byte, error) {
 		n.ModTime = got.modTime
 	}
 	return got.data, nil
+}
+
+// remoteLooks is at how many children of the group at path a listing looks at once.
+func (cat *looks) remoteLooks(path string) int {
+	first, _ := cat.likely(store.Join(path, "child"), toList, nil)
+	return max(1, remoteAtOnce/len(first))
 }
 
 // lookRemote is look in a remote store. What may not be read is a directory; any other error is
