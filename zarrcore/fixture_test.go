@@ -16,6 +16,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/zarrfs/zarrfs/compress/blosc"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
@@ -73,7 +74,7 @@ type fixture struct {
 	inner        []int64 // chunks of shards; nil: not sharded (v3)
 	separator    string
 	fortran      bool
-	compressor   string // "", "gzip" or "zstd"
+	compressor   string // "", "gzip", "zstd", "blosc" or "threads": blosc's blocks out of order
 	checksum     bool   // crc32c behind the compressor (v3)
 	indexAtStart bool
 	missing      float64 // share of objects, and of chunks in shards, that are not stored
@@ -293,11 +294,49 @@ func (f *fixture) encode(b []byte) []byte {
 		b = gzipOf(b)
 	case "zstd":
 		b = zstdEncoder.EncodeAll(b, nil)
+	case "blosc":
+		b = bloscOf(b)
+	case "threads":
+		b = outOfOrder(bloscOf(b))
 	}
 	if f.checksum {
 		b = withChecksum(b)
 	}
 	return b
+}
+
+// bloscOf compresses with blosc, by blocks of 128 KiB.
+func bloscOf(b []byte) []byte {
+	e := blosc.Encoder{Inner: blosc.LZ4, Level: 5, Shuffle: blosc.ByteShuffle, TypeSize: 4,
+		BlockSize: 32 << 10}
+	out, err := e.Encode(nil, b)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// outOfOrder returns a blosc buffer of which each two blocks have changed their places, as where two
+// threads have written them.
+func outOfOrder(b []byte) []byte {
+	h, err := blosc.ParseHeader(b, int64(len(b)))
+	if err != nil {
+		panic(err)
+	}
+	x, err := blosc.NewIndex(h, b)
+	if err != nil {
+		panic(err)
+	}
+	out := slices.Clone(b[:h.IndexLen()])
+	for i := range x.Blocks() {
+		if other := i ^ 1; other < x.Blocks() {
+			i = other
+		}
+		off, n := x.Range(i)
+		binary.LittleEndian.PutUint32(out[blosc.HeaderLen+4*i:], uint32(len(out)))
+		out = append(out, b[off:off+n]...)
+	}
+	return out
 }
 
 var zstdEncoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
@@ -313,7 +352,11 @@ func (f *fixture) documents() map[string]string {
 		if f.fortran {
 			order = "F"
 		}
-		if f.compressor != "" {
+		switch f.compressor {
+		case "":
+		case "blosc", "threads":
+			compressor = `{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}`
+		default:
 			compressor = fmt.Sprintf(`{"id": %q, "level": 1}`, f.compressor)
 		}
 		return map[string]string{".zarray": fmt.Sprintf(`{"zarr_format": 2, "shape": %s,
@@ -356,6 +399,9 @@ func (f *fixture) codecs() string {
 		all = append(all, `{"name": "gzip", "configuration": {"level": 1}}`)
 	case "zstd":
 		all = append(all, `{"name": "zstd", "configuration": {"level": 1, "checksum": false}}`)
+	case "blosc":
+		all = append(all, `{"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5,
+			"shuffle": "shuffle", "typesize": 4, "blocksize": 0}}`)
 	}
 	if f.checksum {
 		all = append(all, `{"name": "crc32c"}`)

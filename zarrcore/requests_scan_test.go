@@ -39,6 +39,8 @@ func TestRequestsOfScan(t *testing.T) {
 	}{
 		{"objects of a megabyte", fixture{shape: []int64{32, 1 << 20}, chunk: []int64{1, 1 << 20},
 			compressor: "zstd"}, 0},
+		{"blosc", fixture{shape: []int64{32, 1 << 20}, chunk: []int64{1, 1 << 20},
+			compressor: "blosc"}, 0},
 		{"4,096 objects of 7 KB", fixture{shape: []int64{4096, 7168}, chunk: []int64{1, 7168}},
 			3500 * time.Millisecond},
 		{"columns of small objects", fixture{shape: []int64{1024, 32768}, chunk: []int64{64, 512}},

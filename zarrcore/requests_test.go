@@ -177,9 +177,9 @@ func TestRequestsToList(t *testing.T) {
 						trips := pages + (documents+atOnce-1)/atOnce
 						if c.Requests != pages+documents || took > time.Duration(trips)*trip ||
 							c.Flying < atOnce {
-							f.Errorf("list: %+v in %.1f round trips, want %d requests, %d at once, "+
-								"in %d", c, float64(took)/float64(trip), pages+documents, atOnce,
-								trips)
+							f.Errorf("list: %+v in %.1f round trips, want %d requests, %d at "+
+								"once, in %d", c, float64(took)/float64(trip),
+								pages+documents, atOnce, trips)
 						}
 						f.began = time.Now()
 					}

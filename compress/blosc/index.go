@@ -62,6 +62,9 @@ func (x *Index) BlockLen(i int) int64 { return x.header.blockLen(i) }
 // Size is the length of the buffer's content.
 func (x *Index) Size() int64 { return x.header.Size }
 
+// Encoded is the length of the buffer.
+func (x *Index) Encoded() int64 { return x.header.Encoded }
+
 // Range returns the offset and number of the buffer's bytes that block i may
 // occupy: up to the next block or the end.
 func (x *Index) Range(i int) (off, n int64) {

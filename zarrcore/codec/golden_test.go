@@ -222,8 +222,8 @@ func TestStoredBlocks(t *testing.T) {
 	if err != nil || lo != 31*window || hi != 33*window || !bytes.Equal(got[lo:hi], want[lo:hi]) {
 		t.Errorf("[%d,%d): %v", lo, hi, err)
 	}
-	if *src.reads != 2 || *src.bytes != headGuess+2*block {
-		t.Errorf("%d reads of %d bytes, want 2 of %d", *src.reads, *src.bytes, headGuess+2*block)
+	if *src.reads != 2 || *src.bytes != HeadBytes+2*block {
+		t.Errorf("%d reads of %d bytes, want 2 of %d", *src.reads, *src.bytes, HeadBytes+2*block)
 	}
 	checkParts(t, "stored", chain, memory(object))
 	binary.LittleEndian.PutUint32(object[8:], 0) // the size of blocks that are not in use

@@ -7,9 +7,10 @@ import (
 	"github.com/zarrfs/zarrfs/compress/blosc"
 )
 
-// headGuess is how much of a blosc buffer the first read takes: it holds the block offsets of four
-// thousand blocks, and the whole of a small chunk.
-const headGuess = 16 << 10
+// HeadBytes is how much of a blosc buffer the first read takes: it holds the block offsets of three
+// thousand blocks, and the whole of a small chunk. A new connection of TCP brings not much more in
+// its first round trip (RFC 6928).
+const HeadBytes = 12 << 10
 
 // isBlosc reports whether a step is blosc's.
 func isBlosc(s *step) bool {
@@ -70,7 +71,7 @@ func (c *Chain) DecodePart(
 
 // decodeBlocks decodes the stretches of blosc blocks that hold bytes [off, off+n), in two or three
 // reads: the head, the rest of the block offsets if there are many, and each stretch of blocks that
-// the head does not hold.
+// the head does not hold. Where the source knows the blocks, the head is not read.
 func (c *Chain) decodeBlocks(
 	s span, off, n int64, buffer func(lo, hi int64) ([]byte, error),
 ) error {
@@ -78,38 +79,12 @@ func (c *Chain) decodeBlocks(
 	if err := c.chunk.checkEncoded(s.n); err != nil {
 		return err
 	}
-	mem := getBuffer(headGuess)
-	defer func() { mem.release() }()
-	head := mem.b[:min(s.n, headGuess)]
-	if err := s.read(head, 0); err != nil {
-		return err
-	}
-	h, err := blosc.ParseHeader(head, s.n)
-	if err != nil {
-		return err
-	}
-	if h.Size != size {
-		return fmt.Errorf("%w: expected a blosc buffer of %d decoded bytes, found %d",
-			compress.ErrCorrupt, size, h.Size)
-	}
-	if h.IndexLen() > int64(len(head)) {
-		if h.IndexLen() > s.n {
-			return fmt.Errorf("%w: expected %d bytes of block offsets, found %d",
-				compress.ErrCorrupt, h.IndexLen(), s.n)
-		}
-		mem.release()
-		mem = getBuffer(h.IndexLen())
-		head = mem.b[:h.IndexLen()]
-		if err := s.read(head, 0); err != nil {
-			return err
-		}
-	}
-	x, err := blosc.NewIndex(h, head[:h.IndexLen()])
-	if err != nil {
-		return err
-	}
-	r := blockReader{x: x, s: s, head: head, lo: off / window * window,
+	r := blockReader{s: s, size: size, lo: off / window * window,
 		hi: min((off+n+window-1)/window*window, size)}
+	defer func() { r.mem.release() }()
+	if err := r.find(!c.Sharded()); err != nil {
+		return err
+	}
 	dst, err := buffer(r.lo, r.hi)
 	if err != nil {
 		return err
@@ -121,8 +96,63 @@ func (c *Chain) decodeBlocks(
 type blockReader struct {
 	x      *blosc.Index
 	s      span
-	head   []byte // the buffer's first bytes, read already
+	size   int64   // of the decoded chunk
+	mem    *buffer // that head is in
+	head   []byte  // the buffer's first bytes, if they were read
 	lo, hi int64
+}
+
+// find finds out where the blocks are. Those of a whole object may be known.
+func (r *blockReader) find(whole bool) error {
+	cache, ok := r.s.src.(BlockCache)
+	if !ok || !whole {
+		return r.readHead()
+	}
+	known, err := cache.Blocks(func() (Blocks, error) {
+		err := r.readHead()
+		return Blocks{r.x}, err
+	})
+	if err != nil {
+		return err
+	}
+	if r.x = known.index; r.x.Size() != r.size { // of an object of another length
+		return r.readHead()
+	}
+	return nil
+}
+
+// readHead reads the header and the block offsets.
+func (r *blockReader) readHead() error {
+	if err := r.read(min(r.s.n, HeadBytes)); err != nil {
+		return err
+	}
+	h, err := blosc.ParseHeader(r.head, r.s.n)
+	if err != nil {
+		return err
+	}
+	if h.Size != r.size {
+		return fmt.Errorf("%w: expected a blosc buffer of %d decoded bytes, found %d",
+			compress.ErrCorrupt, r.size, h.Size)
+	}
+	if h.IndexLen() > int64(len(r.head)) {
+		if h.IndexLen() > r.s.n {
+			return fmt.Errorf("%w: expected %d bytes of block offsets, found %d",
+				compress.ErrCorrupt, h.IndexLen(), r.s.n)
+		}
+		if err := r.read(h.IndexLen()); err != nil {
+			return err
+		}
+	}
+	r.x, err = blosc.NewIndex(h, r.head[:h.IndexLen()])
+	return err
+}
+
+// read makes the first n bytes the head.
+func (r *blockReader) read(n int64) error {
+	r.mem.release()
+	r.mem = getBuffer(n)
+	r.head = r.mem.b[:n]
+	return r.s.read(r.head, 0)
 }
 
 // decode decodes the blocks that hold the wanted bytes; blocks that follow each other in the

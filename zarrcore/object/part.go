@@ -24,9 +24,6 @@ var Whole = Part{Inner: -1}
 // Larger chunks are not fetched whole where a part of them is wanted and can be decoded.
 const mostWhole = 1 << 20
 
-// headBytes is what a part of a blosc buffer begins with.
-const headBytes = 16 << 10
-
 // Want returns which bytes of the object of a key come with it. A chunk that a shard is known not
 // to have is codec.ErrEmpty, and a shard that is known to be missing is ErrMissing.
 func (o Opener) Want(number int64, key string, p Part) (store.Want, error) {
@@ -46,7 +43,7 @@ func (o Opener) Want(number int64, key string, p Part) (store.Want, error) {
 	case chain.Plain():
 		return store.Want{Off: p.Off, N: p.N}, nil
 	case chain.Partial() && chain.ChunkBytes() > mostWhole:
-		return store.Want{N: headBytes}, nil
+		return o.wantOfBlocks(key, p, chain.ChunkBytes()), nil
 	}
 	return all, nil
 }

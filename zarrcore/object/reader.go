@@ -13,6 +13,7 @@ import (
 // Shared is what the arrays of a hierarchy share to read their objects.
 type Shared struct {
 	indexes   *Indexes
+	blocks    blocks
 	mem       *chunk.Memory
 	measuring *chunk.Semaphore // of 1: taken while a large object is measured
 	rights    rights
@@ -32,6 +33,7 @@ type Opener struct {
 	Fill    []byte // one element
 	Shared  *Shared
 	Epoch   uint64 // in which a shard must have been opened for what it lacks to be known
+	Carries int64  // bytes that a request brings in a round trip; 0: unknown
 }
 
 // Open opens an object, with the length that it has. A missing object is ErrMissing.
@@ -68,6 +70,8 @@ type Reader struct {
 	chain  *codec.Chain // by which it was stored
 	length int64        // that it has along axis 0
 	shown  int64        // rows that count; the others were left by a killed process
+
+	isRemote bool
 }
 
 // Fits reports whether the object has the length that k gives it, and all its rows count.
@@ -99,6 +103,7 @@ func (r *Reader) openStored(ctx context.Context, st *store.Store) (store.Object,
 	if !st.Traits().Remote {
 		return Open(ctx, st, r.key, store.Want{})
 	}
+	r.isRemote = true
 	id := shardID{r.from.Array, r.key}
 	for {
 		want, err := r.from.Want(r.number, r.key, r.part)
@@ -108,6 +113,7 @@ func (r *Reader) openStored(ctx context.Context, st *store.Store) (store.Object,
 		o, err := Open(ctx, st, r.key, want)
 		if errors.Is(err, store.ErrChanged) && want.Version != "" {
 			r.from.Shared.indexes.forget(id) // its chunks are elsewhere by now
+			r.from.Shared.blocks.forget(id)
 			continue
 		}
 		if r.chain != nil && r.chain.Sharded() {

@@ -212,7 +212,7 @@ func (a *loader) Opener() object.Opener {
 		Fill: a.gen.Meta.Fill, Shared: a.Objects,
 	}
 	if a.remote {
-		o.Epoch = a.draft.Epoch()
+		o.Epoch, o.Carries = a.draft.Epoch(), a.Store.Carries()
 	}
 	return o
 }

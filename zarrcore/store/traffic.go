@@ -9,6 +9,10 @@ type Traffic struct {
 	InFlight  int64   `json:"in_flight"`
 	RoundTrip float64 `json:"round_trip_ms"` // the shortest of the last minute; 0: unknown
 
+	// Carries is how many bytes the answer to one request brings in the time of a round trip. It
+	// is less where many requests are under way. 0: unknown.
+	Carries int64 `json:"-"`
+
 	Disk *DiskTraffic `json:"disk_cache,omitempty"` // nil: there is no cache on disk
 }
 
@@ -34,4 +38,12 @@ func (s *Store) Traffic() *Traffic {
 		return m.Traffic()
 	}
 	return nil
+}
+
+// Carries returns Traffic.Carries, 0 if the store does not count.
+func (s *Store) Carries() int64 {
+	if t := s.Traffic(); t != nil {
+		return t.Carries
+	}
+	return 0
 }

@@ -380,6 +380,8 @@ type body struct {
 	isOpen  bool  // its end is that of the connection, so that nobody sees whether it was cut
 	isAsked bool  // it is what was asked for, and not why that is refused
 	got     int64
+	half    int64     // of these, what had come when it was at least half; 0: it was not yet
+	halfAt  time.Time // when that was
 	ended   bool
 	failed  bool
 }
@@ -390,6 +392,9 @@ func (b *body) Read(p []byte) (int, error) {
 	if n > 0 {
 		b.alive()
 		b.got += int64(n)
+		if b.half == 0 && b.got >= b.length/2 {
+			b.half, b.halfAt = b.got, time.Now()
+		}
 		b.client.bytes.Add(int64(n))
 		if b.isAsked {
 			b.client.window.hear()
@@ -408,6 +413,9 @@ const mostDrained = 64 << 10
 
 // finish lets go of the connection, which can be used again if the body was read to its end.
 func (b *body) finish() {
+	if b.isAsked && b.got == b.length {
+		b.client.flow.note(b.got-b.half, time.Since(b.halfAt))
+	}
 	if !b.ended && b.length >= 0 && b.length-b.got <= mostDrained {
 		io.Copy(io.Discard, io.LimitReader(b, mostDrained))
 	}

@@ -94,6 +94,11 @@ func (l *Link) Traits() store.Traits {
 	return t
 }
 
+// Traffic says what a request brings in a round trip, and nothing else.
+func (l *Link) Traffic() *store.Traffic {
+	return &store.Traffic{Carries: int64(float64(l.o.Rate) * l.o.Delay.Seconds())}
+}
+
 // request counts a request and waits for its answer, which has so many bytes.
 func (l *Link) request(ctx context.Context, what, key string, count func(*Counts), n int64) error {
 	l.mu.Lock()
