@@ -148,6 +148,48 @@ func TestPagesAhead(t *testing.T) {
 	})
 }
 
+// TestListingEndsEarly: when a reader of a listing has enough, nothing more is asked for.
+func TestListingEndsEarly(t *testing.T) {
+	const n, page = 1000, 100
+	afar(t, arrays(t, n, 3), storetest.LinkOptions{Page: page}, zarrcore.Options{}, func(f *far) {
+		f.link.Take()
+		enough := errors.New("enough")
+		err := f.h.Children(context.Background(), "", func(zarrcore.Child) error { return enough })
+		if !errors.Is(err, enough) {
+			f.Errorf("%v, want that of the reader", err)
+		}
+		if c := f.link.Take(); c.Requests > n/2 {
+			f.Errorf("%+v, want less than half of all", c)
+		}
+		time.Sleep(time.Second)
+		if c := f.link.Take(); c.Requests > 0 {
+			f.Errorf("%+v after the end", c)
+		}
+	})
+}
+
+// TestListingCancelled: a listing whose caller gives up is an error, and shows no array as anything
+// else.
+func TestListingCancelled(t *testing.T) {
+	for trips := range 12 {
+		o := storetest.LinkOptions{Page: 100}
+		afar(t, arrays(t, 1000, 3), o, zarrcore.Options{}, func(f *far) {
+			patience := time.Duration(trips)*trip + trip/2
+			ctx, end := context.WithTimeout(context.Background(), patience)
+			defer end()
+			err := f.h.Children(ctx, "", func(c zarrcore.Child) error {
+				if c.Kind != zarrcore.ArrayNode {
+					f.Errorf("after %v %s is of kind %v", patience, c.Name, c.Kind)
+				}
+				return nil
+			})
+			if !errors.Is(err, context.DeadlineExceeded) {
+				f.Errorf("after %v: %v", patience, err)
+			}
+		})
+	}
+}
+
 // TestRequestsToList: a group of 1,000 arrays is listed by its consolidated metadata without any
 // request. Otherwise it takes one for each page and one for each document, many at once. What was
 // listed is described without any other.

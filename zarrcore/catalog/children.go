@@ -249,8 +249,13 @@ func (l *lister) lookAhead() {
 
 // lookRemote finds out the kind of a child of a batch in a remote store.
 func (l *lister) lookRemote(b *batch, c *Child) {
-	seen, err := l.cat.look(l.ctx, store.Join(l.path, c.Name), l.v2)
-	if c.Kind, c.Elements = seen.kind, seen.elements; err != nil {
+	err := l.ctx.Err()
+	if err == nil {
+		var seen sight
+		seen, err = l.cat.look(l.ctx, store.Join(l.path, c.Name), l.v2)
+		c.Kind, c.Elements = seen.kind, seen.elements
+	}
+	if err != nil {
 		b.failed.Do(func() { b.err = err })
 	}
 }
