@@ -132,29 +132,37 @@ func TestTailIsCopied(t *testing.T) {
 		"no zeros":     {odd, "not permitted"},
 	} {
 		for _, flag := range []string{"--sparse=never", "--sparse=always"} {
-			dir, data := boxedMount(t)
-			file := filepath.Join(t.TempDir(), "file")
-			must(t, os.WriteFile(file, tc.file, 0o666))
-			out, err := exec.Command("cp", flag, file,
-				filepath.Join(dir, "a.fits")).CombinedOutput()
-			if (err == nil) != (tc.refuse == "") || !strings.Contains(string(out), tc.refuse) {
-				t.Errorf("%s, %s: %v %s, expected %q", name, flag, err, out, tc.refuse)
-			}
-			if err == nil {
-				must(t, hasData(dir, other))
-			}
-			must(t, os.WriteFile(filepath.Join(dir, "a.raw"), data, 0o666))
-			must(t, os.WriteFile(filepath.Join(dir, "tmp"), tc.file, 0o666))
-			if err := os.Rename(filepath.Join(dir, "tmp"),
-				filepath.Join(dir, "a.fits")); name != "whole" {
-				failsWith(t, name+", renamed", err, syscall.EPERM)
-				must(t, hasData(dir, data))
-			} else if err != nil {
-				t.Errorf("renamed: %v", err)
-			} else {
-				must(t, hasData(dir, other))
-			}
+			t.Run(name+" "+flag, func(t *testing.T) {
+				tailIsCopied(t, flag, tc.file, tc.refuse, other, name == "whole")
+			})
 		}
+	}
+}
+
+// tailIsCopied copies a file onto a.fits, and renames one to it. The renamed file must be whole.
+func tailIsCopied(
+	t *testing.T, flag string, copied []byte, refuse string, other []byte, whole bool,
+) {
+	dir, data := boxedMount(t)
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, copied, 0o666))
+	out, err := exec.Command("cp", flag, file,
+		filepath.Join(dir, "a.fits")).CombinedOutput()
+	if (err == nil) != (refuse == "") || !strings.Contains(string(out), refuse) {
+		t.Errorf("copied: %v %s, expected %q", err, out, refuse)
+	}
+	if err == nil {
+		must(t, hasData(dir, other))
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "a.raw"), data, 0o666))
+	must(t, os.WriteFile(filepath.Join(dir, "tmp"), copied, 0o666))
+	if err := os.Rename(filepath.Join(dir, "tmp"), filepath.Join(dir, "a.fits")); !whole {
+		failsWith(t, "renamed", err, syscall.EPERM)
+		must(t, hasData(dir, data))
+	} else if err != nil {
+		t.Errorf("renamed: %v", err)
+	} else {
+		must(t, hasData(dir, other))
 	}
 }
 
