@@ -92,15 +92,14 @@ func sizeAt(path string, number uint64, sync int) (size int64, known bool) {
 const sizeTries = 10
 
 // TellSize makes the kernel ask this daemon for the size of the file at path, which has that inode
-// number. It reports whether the kernel then believes that the file reaches to end.
-func TellSize(path string, number uint64, end int64) (known bool) {
+// number. It goes on until the kernel believes that the file reaches to end, or cannot be asked.
+func TellSize(path string, number uint64, end int64) {
 	for range sizeTries {
-		if _, known = sizeAt(path, number, unix.AT_STATX_FORCE_SYNC); !known {
-			return false
+		if _, known := sizeAt(path, number, unix.AT_STATX_FORCE_SYNC); !known {
+			return
 		}
 		if size, known := kernelSize(path, number); !known || size >= end {
-			return known
+			return
 		}
 	}
-	return false
 }

@@ -17,7 +17,7 @@ func (w viewFile) extent() view.Extent {
 	if err != nil {
 		return view.Extent{Array: arr}
 	}
-	if _, theirs, _ := w.npy.state(); theirs != nil && view.IsHeaded(w.v) {
+	if theirs := w.npy.header(nil); theirs != nil && view.IsHeaded(w.v) {
 		e.Head = int64(len(theirs))
 	}
 	return e

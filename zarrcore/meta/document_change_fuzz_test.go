@@ -36,14 +36,8 @@ func FuzzPosted(f *testing.F) {
 				t.Fatalf("%q: writing %q changes %v, %v", doc, a.Document, c, err)
 			}
 			c, err := Posted(a, stored, posted)
-			if err != nil {
-				if errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
-					t.Fatalf("%v is of no kind or of two", err)
-				}
+			if !isTaken(t, c, err, stored) {
 				continue
-			}
-			for _, d := range c.Documents {
-				stored[d.Name] = d.Data
 			}
 			next, err := ParseArray(format, stored)
 			if err != nil {
@@ -75,20 +69,30 @@ func FuzzPostedGroup(f *testing.F) {
 				t.Fatalf("%q: writing %q changes %v, %v", doc, g.Document, c, err)
 			}
 			c, err := PostedGroup(g, stored, posted)
-			if err != nil {
-				if errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
-					t.Fatalf("%v is of no kind or of two", err)
-				}
+			if !isTaken(t, c, err, stored) {
 				continue
-			}
-			for _, d := range c.Documents {
-				stored[d.Name] = d.Data
 			}
 			if _, err := parseGroup(format, stored); err != nil {
 				t.Fatalf("%q with %q: %v", doc, posted, err)
 			}
 		}
 	})
+}
+
+// isTaken reports whether what was written was taken, and stores its documents. Otherwise the error
+// must be of one kind.
+func isTaken(t *testing.T, c Change, err error, stored map[string][]byte) bool {
+	t.Helper()
+	if err != nil {
+		if errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
+			t.Fatalf("%v is of no kind or of two", err)
+		}
+		return false
+	}
+	for _, d := range c.Documents {
+		stored[d.Name] = d.Data
+	}
+	return true
 }
 
 func parseGroup(format int, stored map[string][]byte) (*Group, error) {
