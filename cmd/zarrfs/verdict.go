@@ -52,8 +52,8 @@ func (v verdict) say(file *os.File) {
 	}
 }
 
-// verdictFile opens the file of a process. It returns nil if there is none, or if this user may not
-// see it.
+// verdictFile opens the file of a process. It returns nil if the process has no such file, or if
+// this user may not see it.
 func verdictFile(pid int) *os.File {
 	file, _ := askAbout(pid, func() *os.File { return openVerdict(procOf(pid) + "fd") })
 	return file

@@ -179,8 +179,8 @@ type Content interface {
 	// NextData returns the first stretch at or after off that may hold data; start == size() if
 	// there is none.
 	NextData(ctx context.Context, off int64) (start, end int64, err error)
-	// Array returns the array behind the content, nil if there is none. The kernel keeps pages of
-	// the file of an ArrayView that has one.
+	// Array returns the array whose bytes are shown, or nil. The kernel keeps pages of the file of
+	// an ArrayView if it is not nil.
 	Array() *zarrcore.Array
 	// Rights are those to all objects that were read; not Known if everybody has them.
 	Rights() store.Rights

@@ -89,8 +89,8 @@ func (h *opener) renewed(
 	return nil, &catalog.Error{Op: "open", Path: path, Err: errRestless}
 }
 
-// succeed makes the generation that follows old, nil if there is none, unless
-// another has done so meanwhile: then it returns nil. The document may have been
+// succeed makes the generation that follows old, or the first one if old is nil. It
+// returns nil if another caller has done so meanwhile. The document may have been
 // replaced by our own flush, which is not a change of others: so it is read again
 // while no flush replaces it. If o does not hold any more, it returns nil, too.
 func (h *opener) succeed(

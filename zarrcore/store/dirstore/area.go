@@ -20,8 +20,7 @@ type area struct {
 	staged *staging // nil before the first object is staged
 }
 
-// staging returns the driver's staging folder, and makes it where there is none yet. It stays until
-// done.
+// staging returns the driver's staging folder, and makes it if it is missing. It stays until done.
 func (a *area) staging() (*staging, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// A folder is a directory that is held open, and in which names are found. Nobody closes it: those
-// who replace or drop it may still have operations running in it, so the finalizers of its two
+// A folder is a directory that is held open, and in which names are found. Nobody closes it:
+// when it is replaced or dropped, operations may still run in it, so the finalizers of its two
 // members do.
 type folder struct {
 	os  *os.Root
