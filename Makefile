@@ -145,7 +145,7 @@ bench-write: check build peers ## the writing part: make bench-write W=W5 WRITE_
 	$(PY3) integration/bench/write_bench.py --bin $(BIN) --data $(BENCH) --ops $(WRITE_OPS) \
 		--rounds $(ROUNDS) $(W)
 
-bench-against: check build peers ## compare speed with an older commit: BASE=main~20 W=W5 ROUNDS=6
+bench-against: check build peers ## compare speed with an older commit: BASE=main~20 W=W5 ROUNDS=3
 	@mkdir -p $(BENCH) && rm -rf $(BENCH)/base && git worktree prune && \
 		git worktree add -q --detach $(BENCH)/base $(BASE)
 	cd $(BENCH)/base && \

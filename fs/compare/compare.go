@@ -36,6 +36,7 @@ type Copied struct {
 	first   view.View       // the one that the others are compared with; nil: none was written yet
 	seen    view.Set        // views that it has written, or that were compared
 	changed bool            // the first one has changed the array, as far as is known
+	arrives bool            // the first one is a file whose header has not come
 	before  uint64          // the checksum of the array before that; used if changed is not set
 }
 
@@ -87,6 +88,8 @@ func (f *Files) Begins(path string, v view.View, by program.Process) (with view.
 	switch {
 	case x.isBeside(by):
 		x = &Copied{by: by, beside: x.by}
+	case (x == nil || !x.by.Is(by)) && view.IsHeaded(v):
+		x = &Copied{by: by, arrives: true, changed: true}
 	case x == nil || !x.by.Is(by):
 		sum, ok := f.sum(path)
 		x = &Copied{by: by, before: sum, changed: !ok}
@@ -104,6 +107,38 @@ func (f *Files) Begins(path string, v view.View, by program.Process) (with view.
 	x.at = time.Now()
 	f.views.Edit(path, func(*Copied) *Copied { return x })
 	return with
+}
+
+// Arrives notes that a program copies a file of view v onto the array at path. text is how the file
+// begins, and the array is changed next. Most copies differ from the array there already. The whole
+// array is read only for one that does not.
+func (f *Files) Arrives(path string, v view.View, text []byte) {
+	x := f.views.Of(path)
+	if x == nil || !x.arrives {
+		return
+	}
+	var sum uint64
+	same := f.isBeginning(text, path, v)
+	if same {
+		sum, same = f.sum(path)
+	}
+	f.views.Change(path, func(now *Copied) *Copied {
+		if now.arrives && now.by.Is(x.by) {
+			now.arrives, now.changed, now.before = false, !same, sum
+		}
+		return now
+	})
+}
+
+// isBeginning reports whether the file of view v of the array at path begins with text, or with
+// another header that says the same.
+func (f *Files) isBeginning(text []byte, path string, v view.View) bool {
+	c, err := f.compare(path, v, v)
+	if err != nil {
+		return false
+	}
+	defer c.content.Close()
+	return c.Write(f.ctx, text, 0) == nil
 }
 
 // isBeside reports whether another program than by copies to the same array, or did until a moment

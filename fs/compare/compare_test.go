@@ -1,8 +1,10 @@
 package compare_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -11,7 +13,9 @@ import (
 	"github.com/zarrfs/zarrfs/fs/known"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
@@ -74,6 +78,83 @@ func TestFileWhileAnotherProgramBegins(t *testing.T) {
 			has, err := f.File(file, size, "a", raw, rsync)
 			if has != tc.has || !errors.Is(err, tc.err) {
 				t.Errorf("found %v, %v, expected %v, %v", has, err, tc.has, tc.err)
+			}
+		})
+	}
+}
+
+// lastRead is a store that knows whether the last chunk of the array was opened.
+type lastRead struct {
+	*memstore.Driver
+	opened atomic.Bool
+}
+
+func (r *lastRead) Open(ctx context.Context, key string) (store.Object, error) {
+	if key == "a/c/1/1" {
+		r.opened.Store(true)
+	}
+	return r.Driver.Open(ctx, key)
+}
+
+// TestArrives copies a.npy and then a.raw onto an array of four chunks, 60,000 bytes each. If the
+// first file changes the array, the second one is compared with it, otherwise it is written. The
+// whole array is read only if the first file begins as the array does.
+func TestArrives(t *testing.T) {
+	ctx := t.Context()
+	head, err := npy.Header("'<i2'", false, []int64{4, 60_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := npy.Header("'<i2'", false, []int64{60_000, 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := strings.Repeat("\x00\x00", 60_000)
+	array := strings.NewReplacer("[4, 6]", "[4, 60000]", "[2, 3]", "[2, 30000]").
+		Replace(hierarchytest.Array)
+	for _, tc := range []struct {
+		name    string
+		text    string // what comes of a.npy before it changes the array
+		changes bool   // it changes the array
+		whole   bool   // all of the array is read before that
+		with    view.View
+	}{
+		{"the same", string(head) + row, false, true, nil},
+		{"the same beginning", string(head) + row, true, true, view.Headed()},
+		{"only a header", string(head), true, true, view.Headed()},
+		{"another beginning", string(head) + "x" + row, true, false, view.Headed()},
+		{"another shape", string(other) + row, true, false, view.Headed()},
+		{"no header", "", true, false, view.Headed()},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			driver := &lastRead{Driver: memstore.New()}
+			h, _ := hierarchytest.Open(t, driver, map[string]string{
+				"zarr.json": hierarchytest.Group, "a/zarr.json": array})
+			states := new(known.States)
+			f := compare.New(ctx, h, alias.NewTraces(states.Traces()), states.Views())
+			if with := f.Begins("a", view.Headed(), cp); with != nil {
+				t.Fatalf("the first file is compared with %s", with.Name())
+			}
+			if driver.opened.Load() {
+				t.Error("all of the array was read before anything came")
+			}
+			if tc.text != "" {
+				f.Arrives("a", view.Headed(), []byte(tc.text))
+			}
+			if whole := driver.opened.Load(); whole != tc.whole {
+				t.Errorf("all of the array was read: %v, expected %v", whole, tc.whole)
+			}
+			arr, err := h.OpenArray(ctx, "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.changes {
+				if _, err := arr.Live().WriteAt(ctx, []byte("x"), arr.Live().Size()-1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if with := f.Begins("a", view.Plain(), cp); with != tc.with {
+				t.Errorf("a.raw is compared with %v, expected %v", with, tc.with)
 			}
 		})
 	}

@@ -86,7 +86,7 @@ func (c *Comparison) header(ctx context.Context, v view.HeaderView, p []byte) ([
 	if err != nil {
 		return p, 0 // not complete: it must be the same
 	}
-	ours := make([]byte, min(int64(len(p))+headerMore, c.content.Size()))
+	ours := make([]byte, min(theirs.Len+headerMore, c.content.Size()))
 	if err := c.read(ctx, ours, 0); err != nil {
 		c.err = err
 		return nil, 0
@@ -106,7 +106,7 @@ func sameArray(a, b npy.Info) bool {
 	return a.Descr == b.Descr && a.Fortran == b.Fortran && slices.Equal(a.Shape, b.Shape)
 }
 
-// headerMore is how many bytes our header may be longer than the first write of another one.
+// headerMore is how many bytes our header may be longer than another one.
 const headerMore = 1 << 16
 
 // comparedAtOnce is how many bytes are compared at once.

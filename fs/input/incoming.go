@@ -24,8 +24,11 @@ const earlyMost = 8 << 20
 // that it describes, and passes on what was written behind it. The header may come in pieces, and
 // after what follows it.
 type Incoming struct {
-	Create func(ctx context.Context, header npy.Info, t dtype.Type) (ArrayWriter, error)
-	Parse  func(text []byte) (npy.Info, error)
+	// Create makes the array that header describes. text is what has come of the file, up to the
+	// first gap: the header, and what follows it.
+	Create func(ctx context.Context, header npy.Info, t dtype.Type, text []byte) (ArrayWriter,
+		error)
+	Parse func(text []byte) (npy.Info, error)
 
 	mu      sync.Mutex
 	head    []byte  // written from the file's beginning on, without a gap
@@ -134,7 +137,7 @@ func (in *Incoming) make(ctx context.Context, header npy.Info) error {
 	if err != nil {
 		return err
 	}
-	arr, err := in.Create(ctx, header, t)
+	arr, err := in.Create(ctx, header, t, in.head)
 	if err != nil {
 		return err
 	}

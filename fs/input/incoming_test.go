@@ -35,7 +35,7 @@ func npyOf(t *testing.T, data string, shape ...int64) []byte {
 func into(m *memory) (*Incoming, *npy.Info) {
 	header := &npy.Info{}
 	return &Incoming{Parse: npy.Parse,
-		Create: func(_ context.Context, h npy.Info, t dtype.Type) (ArrayWriter, error) {
+		Create: func(_ context.Context, h npy.Info, t dtype.Type, _ []byte) (ArrayWriter, error) {
 			*header = h
 			return m, nil
 		}}, header
@@ -111,7 +111,7 @@ func TestIncomingRefused(t *testing.T) {
 	}
 	refuse := errors.New("no such arrays here")
 	in = &Incoming{Parse: npy.Parse,
-		Create: func(context.Context, npy.Info, dtype.Type) (ArrayWriter, error) {
+		Create: func(context.Context, npy.Info, dtype.Type, []byte) (ArrayWriter, error) {
 			return nil, refuse
 		}}
 	if err := in.Write(t.Context(), file, 0); err != refuse || in.Complete() != refuse ||

@@ -339,8 +339,10 @@ func (w *Array) Await(
 	create func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array,
 		error),
 ) {
-	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type) (input.ArrayWriter,
-		error) {
+	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type, text []byte) (
+		input.ArrayWriter, error,
+	) {
+		w.table.Compared.Arrives(w.Path(), w.npy.view, text)
 		w.npy.come.Make()
 		arr, err := create(ctx, header.Shape, t, header.Fortran)
 		if err != nil {

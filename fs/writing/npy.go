@@ -42,7 +42,7 @@ type npyFile struct {
 
 // await notes that the file is rewritten from its beginning.
 func (f *npyFile) await(
-	create func(context.Context, npy.Info, dtype.Type) (input.ArrayWriter, error),
+	create func(context.Context, npy.Info, dtype.Type, []byte) (input.ArrayWriter, error),
 ) {
 	f.order.Lock()
 	defer f.order.Unlock()

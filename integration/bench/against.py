@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compare the speed of two zarrfs programs, on the workloads of make_workloads.py.
 
-Usage: against.py --bin zarrfs --base older-zarrfs [--data bench-data] [--rounds 6] [--ops
+Usage: against.py --bin zarrfs --base older-zarrfs [--data bench-data] [--rounds 3] [--ops
 seq,rand,...,write,append] [W1 ...]
 
-Each round runs both programs, one after the other, and the next round in the opposite order. A
-ratio is the median of the rounds' ratios, base by bin: more than 1 is faster, or takes less of the
-processor.
+Each round runs both programs twice: base, bin, bin, base. So a machine that slows down, or where
+every second run is slower (some file systems do that), costs both the same. The ratio of a round
+is the time of base by that of bin, and the table has the medians: more than 1 is faster, or takes
+less of the processor.
 """
 
 import os
@@ -30,9 +31,9 @@ def run(op, w, args, binary):
 
 
 def one_round(op, w, args, results):
-    pair = {"ours": args.new, "base": args.base}
-    for who in sorted(pair, reverse=len(results.get("ours", ())) % 2 == 0):
-        results.setdefault(who, []).append(run(op, w, args, pair[who]))
+    for who in ("base", "ours", "ours", "base"):
+        binary = args.base if who == "base" else args.new
+        results.setdefault(who, []).append(run(op, w, args, binary))
 
 
 class Row:
@@ -43,8 +44,13 @@ class Row:
 
     @staticmethod
     def ratio(results, key):
-        return statistics.median(base[key] / max(ours[key], 1e-9)
-            for base, ours in zip(results["base"], results["ours"]))
+        def times(who):
+            """The time of each round, which has two runs."""
+            runs = [result[key] for result in results[who]]
+            return [sum(runs[i : i + 2]) for i in range(0, len(runs), 2)]
+
+        return statistics.median(base / max(ours, 1e-9)
+            for base, ours in zip(times("base"), times("ours")))
 
     def brief(self):
         name, op, wall, cpu = self.cells
@@ -56,7 +62,7 @@ def prepare(w, args):
 
 
 if __name__ == "__main__":
-    args = bench.options(__doc__, 6, "seq,rand,hot,col,write,append", "")
+    args = bench.options(__doc__, 3, "seq,rand,hot,col,write,append", "")
     args.new, args.base = args.bin, os.path.abspath(args.base)
     rows = bench.run_all(args, one_round, Row, prepare)
     print("\n".join(["| workload | op | time, base by new | processor time | |",
