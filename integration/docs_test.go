@@ -178,3 +178,43 @@ func TestPagesNameFiles(t *testing.T) {
 		t.Errorf("only %d files are named: the tables of the pages have changed", named)
 	}
 }
+
+// TestShortNamesOfFiles holds that a file exists that is named without its whole path: in a row of
+// WHERE it is in the folder of the path before it. In a comment it is beside the comment's file, or
+// in a package beside its own.
+func TestShortNamesOfFiles(t *testing.T) {
+	name := regexp.MustCompile(`[\w/]+\.go\b`)
+	named := 0
+	exists := func(where, file string, folders ...string) {
+		t.Helper()
+		named++
+		for _, folder := range folders {
+			if _, err := os.Stat(filepath.Join("..", folder, file)); err == nil {
+				return
+			}
+		}
+		if !strings.Contains(file, "NAME") { // which stands for any name
+			t.Errorf("%s names %s, which is not in %q", where, file, folders)
+		}
+	}
+	for _, row := range strings.Split(readPage(t, "docs/WHERE.md"), "\n") {
+		folder := ""
+		for _, file := range name.FindAllString(row, -1) {
+			if dir, short := path.Split(file); dir == "" {
+				exists("docs/WHERE.md", short, folder)
+			} else {
+				folder = dir
+			}
+		}
+	}
+	sources(t, func(pkg, file string, f *ast.File) {
+		for _, c := range f.Comments {
+			for _, short := range name.FindAllString(c.Text(), -1) {
+				exists(file, short, pkg, path.Dir(pkg))
+			}
+		}
+	})
+	if named < 40 {
+		t.Errorf("only %d files are named", named)
+	}
+}
