@@ -105,6 +105,7 @@ type caches struct {
 	inodes   *inode.Attributes
 	material *material.Files
 	kernel   *coherence.Kernel
+	teller   *wire.Teller // nil: there is no process for it
 	notes    wire.Notes
 	again    wire.Again
 }
@@ -161,6 +162,10 @@ func (f *filesystem) setCaches() {
 	f.stat = stat.NewCache(f.ctx, f.h, f.o.Store, &f.Errors, f.states.Stat())
 	f.material = material.New(f.ctx, f.materialOptions(), f.h, f.states.Material())
 	f.kernel = coherence.New(f.cached, f.stat, f.material, f.log)
+	if f.o.Teller != nil {
+		f.teller = wire.NewTeller(f.o.Teller)
+		context.AfterFunc(f.ctx, f.teller.Close)
+	}
 	f.names = resolve.New(f.ctx, f.h,
 		resolve.Options{Views: f.o.Views, Name: f.o.Name, Mount: f.mount}, f.stat, f.unlinked)
 }

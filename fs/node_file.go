@@ -351,12 +351,25 @@ func (n *fileNode) MoveEnd(end int64, last []byte) {
 	used := n.use()
 	used.ends.Lock()
 	defer used.ends.Unlock()
-	if used.mappers.Load() > 0 {
-		wire.TellSize(n.inMount(), n.Number(), end)
+	if used.mappers.Load() > 0 && n.fs.tellSize(n, end) {
 		return
 	}
 	n.WriteCache(end-1, last)
 	n.NotifyContent(end-1, 1)
+}
+
+// tellSize makes the kernel ask for the size of a file that has become longer. It reports whether
+// that can be done.
+func (f *filesystem) tellSize(n *fileNode, end int64) bool {
+	if f.teller == nil {
+		return false
+	}
+	err := f.teller.Tell(n.inMount(), n.Number(), end)
+	if err != nil && f.ctx.Err() == nil {
+		f.log.Warn("the kernel is not told that a file has become longer", "file", n.inMount(), "err",
+			err)
+	}
+	return err == nil
 }
 
 // inMount returns where the file is, with the path of the mount.

@@ -160,6 +160,8 @@ func (d *daemon) kill() {
 	select {
 	case <-d.ended:
 	case <-time.After(killPatience):
+		// No other program can be started if this one has files of the mount open.
+		unix.Unmount(d.dir, unix.MNT_FORCE)
 		command(d.bin, "umount", "--force", d.dir)
 		d.wait()
 	}

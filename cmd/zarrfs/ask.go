@@ -66,6 +66,8 @@ const (
 	// stateOnlyFlag makes umount do what stateOf needs, and storeOnlyFlag what storeApart needs.
 	stateOnlyFlag = "state-only"
 	storeOnlyFlag = "store-only"
+	// tellerFlag makes umount the process that tellerCommand starts.
+	tellerFlag = "teller"
 	// goneWord stands for the state of a mount whose program has ended.
 	goneWord = "gone"
 )
@@ -74,6 +76,16 @@ const (
 // process prints.
 func apart(ctx context.Context, flag, dir string) ([]byte, error) {
 	return exec.CommandContext(ctx, "/proc/self/exe", "umount", "--"+flag, dir).Output()
+}
+
+// tellerCommand returns a process that makes the kernel ask the mount of this one for the sizes of
+// files. It must not have the descriptor of the mount, which would keep the mount from ending with
+// this process. go-fuse leaves that one open for other programs where root mounts.
+func tellerCommand() *exec.Cmd {
+	keepToOurselves()
+	cmd := exec.Command("/proc/self/exe", "umount", "--"+tellerFlag)
+	cmd.Dir = "/"
+	return cmd
 }
 
 // stateHere returns the state of the mount at dir, as JSON, or goneWord. It waits until it has it.

@@ -207,7 +207,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 		Scratch: fs.Scratch{Dir: c.scratchDir, Size: int64(c.scratch),
 			Materialize:  int64(c.material),
 			RefuseOthers: c.others == "refuse", KeepDir: c.keepDir},
-		HDF5Layout: hdf5Layout,
+		HDF5Layout: hdf5Layout, Teller: tellerCommand,
 	})
 	if err != nil {
 		v.close()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
 var umountVerb = &verb{
@@ -43,9 +45,13 @@ Examples:
 			"cannot be")
 		stateOnly := flags.Bool(stateOnlyFlag, false, "print the state of the mount")
 		flags.MarkHidden(storeOnlyFlag)
+		teller := flags.Bool(tellerFlag, false, "ask a mount for the sizes of its files")
 		flags.MarkHidden(stateOnlyFlag)
+		flags.MarkHidden(tellerFlag)
 		return func(_ context.Context, args []string) error {
 			switch {
+			case *teller:
+				return wire.ServeTeller(os.Stdin, os.Stdout)
 			case *storeOnly:
 				return printUnstored(args[0])
 			case *stateOnly:

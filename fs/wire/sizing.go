@@ -91,9 +91,10 @@ func sizeAt(path string, number uint64, sync int) (size int64, known bool) {
 // it gets a notice for the file in between.
 const sizeTries = 10
 
-// TellSize makes the kernel ask this daemon for the size of the file at path, which has that inode
-// number. It goes on until the kernel believes that the file reaches to end, or cannot be asked.
-func TellSize(path string, number uint64, end int64) {
+// tellSize makes the kernel ask the daemon of a mount for the size of the file at path, which has
+// that inode number. It goes on until the kernel believes that the file reaches to end, or cannot
+// be asked. The daemon itself must not call it; see Teller.
+func tellSize(path string, number uint64, end int64) {
 	for range sizeTries {
 		if _, known := sizeAt(path, number, unix.AT_STATX_FORCE_SYNC); !known {
 			return
