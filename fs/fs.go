@@ -35,11 +35,11 @@ type Options struct {
 	Debug   bool         // log every request
 
 	HDF5Layout netcdf.Layout // of the files that show a group
+	Scratch    Scratch
 
-	// Teller returns a process that calls wire.ServeTeller on its standard input and output. nil: a byte
-	// that a program stores in a mapping may be lost while another one makes the file longer.
-	Teller  func() *exec.Cmd
-	Scratch Scratch
+	// Teller returns a process that calls wire.ServeTeller on its standard input and output. nil: a
+	// byte that a program stores in a mapping may be lost while another one makes the file longer.
+	Teller func() *exec.Cmd
 }
 
 // Scratch says what is kept outside of the store.

@@ -366,8 +366,8 @@ func (f *filesystem) tellSize(n *fileNode, end int64) bool {
 	}
 	err := f.teller.Tell(n.inMount(), n.Number(), end)
 	if err != nil && f.ctx.Err() == nil {
-		f.log.Warn("the kernel is not told that a file has become longer", "file", n.inMount(), "err",
-			err)
+		f.log.Warn("the kernel is not told that a file has become longer", "file", n.inMount(),
+			"err", err)
 	}
 	return err == nil
 }

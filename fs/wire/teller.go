@@ -36,8 +36,8 @@ func NewTeller(command func() *exec.Cmd) *Teller { return &Teller{command: comma
 // tellMost is for how long the process may work on one question.
 const tellMost = 2 * time.Second
 
-// Tell makes the kernel ask for the size of the file at path, which has that inode number, until
-// the kernel believes that the file reaches to end, or cannot be asked.
+// Tell makes the kernel ask for the size of the file at path, which has that inode number. It goes
+// on until the kernel believes that the file reaches to end, or cannot be asked.
 func (t *Teller) Tell(path string, number uint64, end int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
