@@ -28,8 +28,8 @@ PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) \
 
 .DEFAULT_GOAL := help
 .PHONY: help build check demo test mistakes race lint measures fuzz peers servers interop \
-	interop-all everyday model kill faults races limits bench bench-quick bench-write \
-	bench-against ls-bench bench-open bench-groups clean
+	interop-far interop-all everyday model kill faults races limits bench bench-quick \
+	bench-write bench-against ls-bench bench-open bench-groups clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,7 +47,7 @@ test: check ## run all tests; they need only Go, C and /dev/fuse; WITHOUT_INTERO
 	go test -timeout 45m $(if $(WITHOUT_INTEROP),-skip '^($(INTEROP))$$') ./...
 
 # The tests that compare arrays which other libraries wrote, by their whole names.
-INTEROP  := TestInterop(Newest|All)?|TestCorpora|TestMigration|TestPeersRead
+INTEROP  := TestInterop(Newest|All|Far)?|TestCorpora|TestMigration|TestPeersRead
 INTEROP  := $(INTEROP)|TestOthersRead(Newest|All)?|TestReadersOf[A-Za-z]+
 
 # Tests of integration that say nothing about races, or take long: they compare with other
@@ -91,6 +91,9 @@ interop: check build peers ## compare arrays that other libraries wrote, through
 		ZARRFS_PY_VIEWS=$(PYVIEWS) ZARRFS_PY_NEWEST=$(PYNEWEST) \
 		ZARRFS_REQUIRE_PEERS=1 ZARRFS_INTEROP_ALL=1 \
 		go test -count=1 -timeout 30m -v -run '^($(INTEROP))$$' ./integration ./zarrcore/codec
+
+interop-far: check build peers servers ## the same arrays through web servers and object stores
+	ZARRFS_INTEROP_FAR=1 $(PROVE) -timeout 1h -run '^TestInteropFar$$' ./integration
 
 everyday: check build peers ## commands that people type, each compared with zarr-python afterwards
 	$(PROVE) -timeout 30m -run 'TestEveryday' ./integration

@@ -20,8 +20,18 @@ import (
 // skips, or fails if ZARRFS_REQUIRE_PEERS=1. ZARRFS_INTEROP_DIR names a folder for the stores,
 // which are kept there and used again; ZARRFS_INTEROP_ONLY picks stores by a regular expression.
 func TestInterop(t *testing.T) {
+	py, out := interopStores(t)
+	compareAll(t, py, out, interopNames)
+}
+
+// interopNames are the stores of TestInterop.
+var interopNames = regexp.MustCompile(`^(zarr\d|zarrs|tensorstore|handmade)-?`)
+
+// interopStores returns the folder of the stores of TestInterop, and the Python that compares them.
+func interopStores(t *testing.T) (py, out string) {
+	t.Helper()
 	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
-	out := storesDir(t)
+	out = storesDir(t)
 	if !exists(filepath.Join(out, "interop.done")) {
 		script := "interop/make_stores.py"
 		generate(t, v2, script, "--writer", "zarr1", "--writer", "zarr2", out)
@@ -30,7 +40,7 @@ func TestInterop(t *testing.T) {
 		generate(t, v3, script, "--writer", "zarrs", out)
 		markDone(t, out, "interop.done")
 	}
-	compareAll(t, v3, out, regexp.MustCompile(`^(zarr\d|zarrs|tensorstore|handmade)-?`))
+	return v3, out
 }
 
 // TestInteropNewest is TestInterop for the newest zarr-python 3, which needs Python 3.12 or later.
@@ -150,6 +160,17 @@ type manifest struct {
 // compareAll mounts each store whose name matches, one after the other, and prints the sum of all
 // comparisons.
 func compareAll(t *testing.T, python, out string, names *regexp.Regexp) {
+	t.Helper()
+	compareAllAt(t, python, out, names, func(store string) string {
+		return filepath.Join(out, "stores", store)
+	})
+}
+
+// compareAllAt is compareAll for stores at the places that at returns.
+func compareAllAt(
+	t *testing.T, python, out string, names *regexp.Regexp, at func(store string) string,
+) {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(out, "manifests", "*.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +182,9 @@ func compareAll(t *testing.T, python, out string, names *regexp.Regexp) {
 		if !names.MatchString(m.Store) || !only.MatchString(m.Store) {
 			continue
 		}
-		t.Run(m.Store, func(t *testing.T) { sum.add(compareStore(t, python, out, file, m)) })
+		t.Run(m.Store, func(t *testing.T) {
+			sum.add(compareStore(t, python, out, at(m.Store), file, m))
+		})
 		sum.wanted += len(m.Arrays)
 		sum.notWritten += len(m.Skipped)
 	}
@@ -196,14 +219,9 @@ func readManifest(t *testing.T, file string) manifest {
 
 var summary = regexp.MustCompile(`arrays compared: (\d+), different: (\d+)`)
 
-// compareStore mounts one store and returns how many arrays were compared and how many of them
+// compareStore mounts a store, and returns how many arrays were compared and how many of them
 // differ.
-func compareStore(t *testing.T, python, out, file string, m manifest) (compared, different int) {
-	return compareStoreAt(t, python, out, filepath.Join(out, "stores", m.Store), file, m)
-}
-
-// compareStoreAt is compareStore for a copy of the store.
-func compareStoreAt(
+func compareStore(
 	t *testing.T, python, out, store, file string, m manifest,
 ) (compared, different int) {
 	dir := mount(t, store)

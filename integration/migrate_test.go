@@ -89,7 +89,7 @@ func testMigration(
 		}
 		done = append(done, array{a.Path, a.Expected})
 	}
-	compareStoreAt(t, python, out, copied, file, m)
+	compareStore(t, python, out, copied, file, m)
 	list := filepath.Join(t.TempDir(), "arrays.json")
 	data, err := json.Marshal(done)
 	if err == nil {
