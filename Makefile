@@ -28,7 +28,7 @@ PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) \
 
 .DEFAULT_GOAL := help
 .PHONY: help build check demo test mistakes race lint measures fuzz peers servers interop \
-	interop-far interop-all everyday model kill faults races limits bench bench-quick \
+	interop-far interop-all everyday model kill faults races limits prove bench bench-quick \
 	bench-write bench-against ls-bench bench-open bench-groups clean
 
 help: ## list the targets
@@ -130,6 +130,10 @@ races: check build peers ## 10,000 rounds of renames and reads beside writers (2
 
 limits: check build ## show the limits by commands that people type: ok or BAD (as root)
 	ZARRFS_PY3=$(PY3) integration/limits/limits.sh $(BIN)
+
+# Nothing else should run on the machine meanwhile.
+prove: check build peers ## run kill, model, races and limits, two at a time (an hour; as root)
+	@integration/prove.sh $(or $(LOGS),prove-logs)
 
 bench: check build peers ## compare speed with plain files and libraries (10 GB, two hours)
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH)
