@@ -81,6 +81,13 @@ func (f *Files) Made(path string, v view.View, by program.Process) {
 // Begins notes that a program is about to write all of view v of the array at path. It returns
 // the view that v must be compared with; nil: v is to be written.
 func (f *Files) Begins(path string, v view.View, by program.Process) (with view.View) {
+	return f.begins(path, v, by, false)
+}
+
+// begins is Begins. If arrives is set, Arrives is called before the array is changed.
+func (f *Files) begins(
+	path string, v view.View, by program.Process, arrives bool,
+) (with view.View) {
 	if !by.Mover || v == view.Document {
 		return nil
 	}
@@ -88,7 +95,7 @@ func (f *Files) Begins(path string, v view.View, by program.Process) (with view.
 	switch {
 	case x.isBeside(by):
 		x = &Copied{by: by, beside: x.by}
-	case (x == nil || !x.by.Is(by)) && view.IsHeaded(v):
+	case (x == nil || !x.by.Is(by)) && arrives:
 		x = &Copied{by: by, arrives: true, changed: true}
 	case x == nil || !x.by.Is(by):
 		sum, ok := f.sum(path)

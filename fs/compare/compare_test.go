@@ -132,8 +132,9 @@ func TestArrives(t *testing.T) {
 				"zarr.json": hierarchytest.Group, "a/zarr.json": array})
 			states := new(known.States)
 			f := compare.New(ctx, h, alias.NewTraces(states.Traces()), states.Views())
-			if with := f.Begins("a", view.Headed(), cp); with != nil {
-				t.Fatalf("the first file is compared with %s", with.Name())
+			running, at := new(compare.Running), func() string { return "a" }
+			if c, err := running.Begin(f, at, cp, view.Headed()); c != nil || err != nil {
+				t.Fatalf("the first file is compared: %v", err)
 			}
 			if driver.opened.Load() {
 				t.Error("all of the array was read before anything came")

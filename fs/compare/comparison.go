@@ -216,7 +216,7 @@ func (r *Running) Begin(
 		return c, nil
 	}
 	path := where()
-	with := f.Begins(path, v, by)
+	with := f.begins(path, v, by, view.IsHeaded(v))
 	if with == nil {
 		return nil, nil
 	}
