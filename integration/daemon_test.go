@@ -154,11 +154,13 @@ func (d *daemon) wait() error {
 	}
 }
 
-// kill ends the daemon at once, and removes what is left of the mount.
-func (d *daemon) kill() {
+// kill ends the daemon at once, and removes what is left of the mount. It reports whether the
+// daemon ended without help.
+func (d *daemon) kill() (alone bool) {
 	syscall.Kill(d.process.Process.Pid, syscall.SIGKILL)
 	select {
 	case <-d.ended:
+		alone = true
 	case <-time.After(killPatience):
 		// No other program can be started if this one has files of the mount open.
 		unix.Unmount(d.dir, unix.MNT_FORCE)
@@ -167,6 +169,7 @@ func (d *daemon) kill() {
 	}
 	d.process = nil
 	d.clear()
+	return alone
 }
 
 // killPatience is how long a killed daemon may take to end. One of its threads may wait for an

@@ -2,11 +2,8 @@ package integration
 
 import (
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // TestKilledWhileItTellsSizes: one program has mapped the file of an array, and another one appends
@@ -32,20 +29,13 @@ func TestKilledWhileItTellsSizes(t *testing.T) {
 			}
 		}()
 		time.Sleep(100*time.Millisecond + time.Duration(round)*7*time.Millisecond)
-		syscall.Kill(d.process.Process.Pid, syscall.SIGKILL)
-		select {
-		case <-d.ended:
-		case <-time.After(killPatience):
+		if !d.kill() {
 			t.Error("the daemon was killed, and has not ended")
-			unix.Unmount(d.dir, unix.MNT_FORCE)
-			d.wait()
 		}
 		select {
 		case <-ended:
 		case <-time.After(patience):
 			t.Error("the program that appends still waits for the mount")
 		}
-		d.process = nil
-		d.clear()
 	}
 }

@@ -44,8 +44,8 @@ Examples:
 		storeOnly := flags.Bool(storeOnlyFlag, false, "store what was written, and print what "+
 			"cannot be")
 		stateOnly := flags.Bool(stateOnlyFlag, false, "print the state of the mount")
-		flags.MarkHidden(storeOnlyFlag)
 		teller := flags.Bool(tellerFlag, false, "ask a mount for the sizes of its files")
+		flags.MarkHidden(storeOnlyFlag)
 		flags.MarkHidden(stateOnlyFlag)
 		flags.MarkHidden(tellerFlag)
 		return func(_ context.Context, args []string) error {

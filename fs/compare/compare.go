@@ -95,11 +95,12 @@ func (f *Files) begins(
 	switch {
 	case x.isBeside(by):
 		x = &Copied{by: by, beside: x.by}
-	case (x == nil || !x.by.Is(by)) && arrives:
-		x = &Copied{by: by, arrives: true, changed: true}
 	case x == nil || !x.by.Is(by):
-		sum, ok := f.sum(path)
-		x = &Copied{by: by, before: sum, changed: !ok}
+		x = &Copied{by: by, arrives: arrives, changed: true}
+		if !arrives {
+			sum, ok := f.sum(path)
+			x.before, x.changed = sum, !ok
+		}
 	case x.beside.PID != 0 || f.traces.Of(path).IsJoined():
 		// Two unpack one archive: each changes what the other would compare.
 	case x.seen&view.SetOf(v) != 0: // it copies another version, as tar does of an updated archive
