@@ -115,6 +115,37 @@ func TestRemovedWhileStored(t *testing.T) {
 	}
 }
 
+// TestDocumentAsideWhileStored: the document of an array is put aside while the array is stored, as
+// some editors do. The bytes that were stored before, and those that are written, are there when the
+// document is back.
+func TestDocumentAsideWhileStored(t *testing.T) {
+	for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync,
+		storetest.OpCommit} {
+		_, k, other, a := overturned(t)
+		write(t, a, 0, bytes.Repeat([]byte{7}, 12)) // the last chunk is stored the first time
+		must(t, a.Flush(t.Context(), true))
+		must(t, other.Delete(t.Context(), "g/a/c/3", store.If{}))
+		for _, off := range []int64{1, 5, 9, 13} {
+			write(t, a, off, []byte{8})
+		}
+		doc, _, err := other.ReadAll(t.Context(), "g/a/zarr.json", 1<<20)
+		must(t, err)
+		k.once(kind, "g/a/c/2", func() error {
+			return other.Delete(t.Context(), "g/a/zarr.json", store.If{})
+		})
+		want(t, a.Flush(t.Context(), true), store.ErrConflict)
+		if _, err := other.Stat(t.Context(), "g/a/c/3"); !errors.Is(err, iofs.ErrNotExist) {
+			t.Errorf("operation %d: an object is left that was not there before: %v", kind, err)
+		}
+		must(t, other.Put(t.Context(), "g/a/zarr.json", doc))
+		must(t, a.Flush(t.Context(), true))
+		expected := []byte{7, 8, 7, 7, 7, 8, 7, 7, 7, 8, 7, 7, 0, 8, 0, 0}
+		if got := whole(t, a); !bytes.Equal(got, expected) {
+			t.Errorf("operation %d: %v, expected %v", kind, got, expected)
+		}
+	}
+}
+
 // TestCreatedInRenamedGroup: what is created in a group that is renamed, or removed, at that moment
 // makes no group of that name again.
 func TestCreatedInRenamedGroup(t *testing.T) {

@@ -189,4 +189,6 @@ type Info struct {
 	Changed time.Time // of the last change, that of ModTime included; zero: unknown
 	Version string    // opaque; differs when the object was replaced. "" if the store does not know
 	Rights  Rights    // of users to it; only what Stat, ReadAll and Commit return has them
+	// Replaces is set by Commit where another object was in its place.
+	Replaces bool
 }

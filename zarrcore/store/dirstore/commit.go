@@ -94,7 +94,7 @@ func (o *staged) move(p place, old *unix.Stat_t) (store.Info, error) {
 	var st unix.Stat_t
 	err = fstat(o.fd, &st)
 	info := infoOf(o.key, &st)
-	info.Rights = rightsOf(o.fd, &st)
+	info.Rights, info.Replaces = rightsOf(o.fd, &st), old != nil
 	return info, err
 }
 
@@ -120,7 +120,7 @@ func (o *staged) copy(p place, old *unix.Stat_t) (store.Info, error) {
 		err = fs.ErrNotExist
 	}
 	info := infoOf(o.key, &now)
-	info.Rights = rights
+	info.Rights, info.Replaces = rights, old != nil
 	return info, err
 }
 

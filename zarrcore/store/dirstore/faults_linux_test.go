@@ -158,6 +158,10 @@ func TestMountBelow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if info.Replaces != (i > 0) {
+			t.Errorf("commit %d has replaced an object: %v", i, info.Replaces)
+		}
+		info.Replaces = false
 		if stat, err := s.Stat(t.Context(), "g/far/a/0"); err != nil || stat != info {
 			t.Errorf("Commit tells %+v, Stat %+v, %v", info, stat, err)
 		}

@@ -78,8 +78,11 @@ func (s *staged) Commit(ctx context.Context, cond store.If) (store.Info, error) 
 	}
 	d.version++
 	s.object.version = d.version
+	_, replaces := d.objects[key]
 	d.objects[key] = s.object
-	return s.object.info(key), nil
+	info := s.object.info(key)
+	info.Replaces = replaces
+	return info, nil
 }
 
 // Discard does nothing: the garbage collector has it.

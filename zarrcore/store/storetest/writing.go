@@ -181,8 +181,8 @@ func (s writing) conditional() {
 	s.wantList(w, "", "a", "x/")
 }
 
-// tells: Commit returns what Stat tells afterwards, so that the next Commit can be conditional
-// without looking.
+// tells: Commit returns what Stat returns afterwards, so that the next Commit can be conditional
+// without looking. It also says whether it has replaced an object.
 func (s writing) tells() {
 	w, st := s.writer(nil)
 	cond := store.If{Version: store.Absent}
@@ -191,6 +191,10 @@ func (s writing) tells() {
 		if err != nil {
 			s.Fatalf("commit %d: %v", i, err)
 		}
+		if info.Replaces != (i > 0) {
+			s.Errorf("commit %d has replaced an object: %v", i, info.Replaces)
+		}
+		info.Replaces = false
 		if stat, err := w.Stat(s.Context(), "x/a"); err != nil || stat != info {
 			s.Errorf("Commit tells %+v, Stat %+v, %v", info, stat, err)
 		}
