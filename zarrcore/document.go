@@ -81,11 +81,16 @@ func (h *changes) reshape(ctx context.Context, n *Node, c meta.Change) error {
 
 // regrid is reshape for other axes than the first.
 func (h *changes) regrid(ctx context.Context, a *Array, c meta.Change) error {
+	in, err := h.store.Hold(ctx, a.Path(), a.Path())
+	if err != nil {
+		return err
+	}
+	defer in.Close()
 	put := func() error {
 		return h.putChange(ctx, &Node{Path: a.Path(), Format: a.Meta().Format}, c)
 	}
 	return h.arrays.Reshape(ctx, a, put, func(b *Array) error {
-		return h.edit.DeleteOutside(ctx, a.Generation(), b.Generation())
+		return h.edit.DeleteOutside(ctx, in, a.Generation(), b.Generation())
 	})
 }
 

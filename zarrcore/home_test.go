@@ -7,6 +7,7 @@ import (
 	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,8 +28,15 @@ func overturned(
 	t *testing.T,
 ) (h *zarrcore.Hierarchy, k *hook, other *store.Store, a *zarrcore.Array) {
 	t.Helper()
+	return overturnedIn(t, memstore.New())
+}
+
+// overturnedIn is overturned in a store of that driver.
+func overturnedIn(t *testing.T, d store.Driver) (
+	h *zarrcore.Hierarchy, k *hook, other *store.Store, a *zarrcore.Array,
+) {
+	t.Helper()
 	k = &hook{}
-	d := memstore.New()
 	h = writable(t, 3, storetest.Faulty(d, k))
 	must(t, h.CreateGroup(t.Context(), "g"))
 	a = described(t, h, "g/a", numbers("[16]", "[4]", plainBytes))
@@ -142,6 +150,42 @@ func TestDocumentAsideWhileStored(t *testing.T) {
 		expected := []byte{7, 8, 7, 7, 7, 8, 7, 7, 7, 8, 7, 7, 0, 8, 0, 0}
 		if got := whole(t, a); !bytes.Equal(got, expected) {
 			t.Errorf("operation %d: %v, expected %v", kind, got, expected)
+		}
+	}
+}
+
+// TestOverwrittenWhileRenamed: an array is renamed while another one is made in its place, and a third
+// one gets its name. The third one stays as it is.
+func TestOverwrittenWhileRenamed(t *testing.T) {
+	for _, op := range []struct {
+		kind storetest.OpKind
+		key  string
+	}{{storetest.OpDelete, "g/a/c/0"}, {storetest.OpDelete, "g/a/c/2"},
+		{storetest.OpCommit, "g/a/zarr.json"}} {
+		d, err := dirstore.Open(t.TempDir(), nil)
+		must(t, err)
+		h, k, other, a := overturnedIn(t, d)
+		must(t, a.Flush(t.Context(), true))
+		c := described(t, h, "g/c", numbers("[16]", "[4]", plainBytes))
+		third := bytes.Repeat([]byte{9}, 16)
+		write(t, c, 0, third)
+		must(t, c.Flush(t.Context(), true))
+		k.once(op.kind, op.key, func() error {
+			must(t, other.Dirs().Rename(t.Context(), "g/a", "g/b"))
+			return other.Dirs().Rename(t.Context(), "g/c", "g/a")
+		})
+		_, err = h.Overwrite(t.Context(), "g/a", []int64{4}, descr(t, "'<f8'"), false)
+		want(t, err, store.ErrConflict)
+		if got := whole(t, openArray(t, h, "g/a")); !bytes.Equal(got, third) {
+			t.Errorf("renamed at operation %d of %s: the third array is %v", op.kind, op.key, got)
+		}
+		if got := openArray(t, h, "g/b").Meta().Shape; !slices.Equal(got, []int64{4}) {
+			t.Errorf("renamed at operation %d of %s: the shape is %v", op.kind, op.key, got)
+		}
+		write(t, a, 0, []byte{1}) // by a handle of the array that was overwritten
+		a.Flush(t.Context(), true)
+		if got := whole(t, openArray(t, h, "g/a")); !bytes.Equal(got, third) {
+			t.Errorf("written to what was at its place: the third array is %v", got)
 		}
 	}
 }

@@ -14,6 +14,23 @@ import (
 // ErrOrphan says that what was written has no array any more.
 var ErrOrphan = fmt.Errorf("%w: the array that it was written to is no more", store.ErrConflict)
 
+// ErrRenamed says that the directory of an array was renamed while the array was changed.
+var ErrRenamed = fmt.Errorf("%w: another program has renamed it meanwhile", store.ErrConflict)
+
+// IsStillAt returns ErrRenamed if another directory is at path by now than the one that was held
+// there, or none is there.
+func (cat *Catalog) IsStillAt(ctx context.Context, held *store.Store, path string) error {
+	was, err := held.Dirs().Identity(ctx, path)
+	if err != nil || was == "" {
+		return err
+	}
+	now, err := cat.store.Dirs().Identity(ctx, path)
+	if errors.Is(err, iofs.ErrNotExist) || err == nil && store.AreDifferent(was, now) {
+		return ErrRenamed
+	}
+	return err
+}
+
 // A Home is the directory in which an array is stored, held open while something is stored there.
 // Another program may rename it meanwhile, or a group above it. What is stored goes with it, and is
 // never put into a directory of the old name.

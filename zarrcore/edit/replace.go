@@ -88,23 +88,44 @@ func (e *Editor) reshaped(
 	return docs, nil
 }
 
-// Replace deletes the objects of the array at path and gives it other documents.
+// Replace deletes the objects of the array at path and gives it other documents. All is done in the
+// directory that is found there first. If another program renames that meanwhile, an array that has
+// its name by then is left alone, and the error is catalog.ErrRenamed.
 func (e *Editor) Replace(ctx context.Context, path string, docs []meta.Document) error {
-	if n, err := e.Catalog.Node(ctx, path); err == nil && n.Err == nil {
-		if err := e.deleteObjects(ctx, n); err != nil {
+	in, err := e.Store.Hold(ctx, path, path)
+	if err != nil {
+		return &catalog.Error{Op: "create", Path: path, Err: err}
+	}
+	defer in.Close()
+	if n, err := e.Catalog.NodeIn(ctx, in, path); err == nil && n.Err == nil {
+		if err := e.deleteObjects(ctx, in, n); err != nil {
 			return err
 		}
 	}
-	for _, doc := range slices.Backward(docs) {
-		if err := e.Catalog.Put(ctx, store.Join(path, doc.Name), doc.Data, store.If{}); err != nil {
-			return &catalog.Error{Op: "create", Path: path, Err: err}
-		}
+	if err := e.putIn(ctx, in, path, docs); err != nil {
+		return &catalog.Error{Op: "create", Path: path, Err: err}
 	}
 	return nil
 }
 
-// deleteObjects deletes all objects of the array n.
-func (e *Editor) deleteObjects(ctx context.Context, n *catalog.Node) error {
+// putIn stores the documents of the array at path, the last one first, in its directory.
+func (e *Editor) putIn(
+	ctx context.Context, in *store.Store, path string, docs []meta.Document,
+) error {
+	for _, doc := range slices.Backward(docs) {
+		key := store.Join(path, doc.Name)
+		if _, err := catalog.ReplaceIn(ctx, in, key, doc.Data, store.If{}); err != nil {
+			return err
+		}
+	}
+	if err := e.Catalog.IsStillAt(ctx, in, path); err != nil {
+		return err
+	}
+	return e.Catalog.DropConsolidated(ctx, path)
+}
+
+// deleteObjects deletes all objects of the array n, in its directory.
+func (e *Editor) deleteObjects(ctx context.Context, in *store.Store, n *catalog.Node) error {
 	if catalog.IsVlen(n.Meta) {
 		return nil
 	}
@@ -113,24 +134,24 @@ func (e *Editor) deleteObjects(ctx context.Context, n *catalog.Node) error {
 		return nil // its objects cannot be told from other files
 	}
 	var numbers []int64
-	err = scan.Each(ctx, e.Store, a.Objects.Keys, func(n int64) { numbers = append(numbers, n) })
+	err = scan.Each(ctx, in, a.Objects.Keys, func(n int64) { numbers = append(numbers, n) })
 	if err != nil {
 		return err
 	}
 	for _, n := range numbers {
 		key := a.Objects.Key(n)
-		if err := e.Undurable.Delete(ctx, e.Store, a.Path, key, store.If{}); err != nil {
+		if err := e.Undurable.Delete(ctx, in, a.Path, key, store.If{}); err != nil {
 			return &catalog.Error{Op: "remove", Path: a.Path, Key: key, Err: err}
 		}
 	}
-	return e.removeFolders(ctx, a)
+	return removeFolders(ctx, in, a)
 }
 
 // removeFolders removes the folders of the array's objects, where keys are
 // nested: an object of an array with fewer axes may have the name of one.
-func (e *Editor) removeFolders(ctx context.Context, a *generation.Array) error {
+func removeFolders(ctx context.Context, in *store.Store, a *generation.Array) error {
 	var folders []string
-	err := e.Store.List(ctx, a.Path, func(e store.Entry) error {
+	err := in.List(ctx, a.Path, func(e store.Entry) error {
 		if e.Dir && a.Meta.Keys.Leads(e.Name, a.Objects.Rank()) {
 			folders = append(folders, e.Name)
 		}
@@ -138,7 +159,7 @@ func (e *Editor) removeFolders(ctx context.Context, a *generation.Array) error {
 	})
 	for _, name := range folders {
 		if err == nil {
-			err = e.Store.Dirs().RemoveAll(ctx, a.Objects.Prefix()+name)
+			err = in.Dirs().RemoveAll(ctx, a.Objects.Prefix()+name)
 		}
 	}
 	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
@@ -147,12 +168,19 @@ func (e *Editor) removeFolders(ctx context.Context, a *generation.Array) error {
 	return nil
 }
 
-// DeleteOutside deletes the objects of old, which had another shape, that lie outside the array.
-func (e *Editor) DeleteOutside(ctx context.Context, old, a *generation.Array) error {
-	gone, err := scan.Outside(ctx, e.Store, old.Objects.Keys, a.Objects.Keys)
+// DeleteOutside deletes the objects of old, which had another shape, that lie outside the array. It
+// does so in the directory in, which was held before the array got its shape. If another one has the
+// array's path by now, nothing is deleted, and the error is catalog.ErrRenamed.
+func (e *Editor) DeleteOutside(
+	ctx context.Context, in *store.Store, old, a *generation.Array,
+) error {
+	if err := e.Catalog.IsStillAt(ctx, in, a.Path); err != nil {
+		return err
+	}
+	gone, err := scan.Outside(ctx, in, old.Objects.Keys, a.Objects.Keys)
 	for _, key := range gone {
 		if err == nil {
-			err = e.Undurable.Delete(ctx, e.Store, a.Path, key, store.If{})
+			err = e.Undurable.Delete(ctx, in, a.Path, key, store.If{})
 		}
 	}
 	return err

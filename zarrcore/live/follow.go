@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 )
 
@@ -45,6 +46,9 @@ func (h *Arrays) Recreate(ctx context.Context, path string, replace func() error
 		old.lineage.abandon()
 	}
 	failed := replace()
+	if errors.Is(failed, catalog.ErrRenamed) { // another array may be there now
+		return nil, failed
+	}
 	h.open.take(path)
 	a, err := h.openHere(ctx, path)
 	if err == nil && old != nil {
