@@ -1,6 +1,7 @@
 package zarrcore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/edit"
 	"github.com/zarrfs/zarrfs/zarrcore/live"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -74,7 +76,7 @@ func (h *changes) removePaused(ctx context.Context, n *Node, a *Array) error {
 	path := n.Path
 	err := h.displace(ctx, n, a, func() error {
 		defer h.vlens.table.Leave(path)()
-		return h.store.Dirs().RemoveAll(ctx, path)
+		return h.take(ctx, n)
 	})
 	if err != nil {
 		return err
@@ -84,6 +86,19 @@ func (h *changes) removePaused(ctx context.Context, n *Node, a *Array) error {
 		return err
 	}
 	return h.store.SyncDirs(ctx, []string{path})
+}
+
+// take takes the node n out of the store. Of a group it leaves what another program makes in it at
+// that moment, and the group.
+func (h *changes) take(ctx context.Context, n *Node) error {
+	if n.Kind == ArrayNode || n.Kind == LinkNode {
+		return h.store.Dirs().RemoveAll(ctx, n.Path)
+	}
+	err := h.store.Dirs().RemoveAlone(ctx, n.Path, edit.IsOfGroup)
+	if errors.Is(err, ErrNotEmpty) {
+		return cmp.Or(h.edit.CheckEmpty(ctx, n.Path), err) // the first one says what is there
+	}
+	return err
 }
 
 // displace lets remove take the node n out of the store. Only then what is dirty of it may be

@@ -2,7 +2,6 @@ package edit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,7 +14,7 @@ import (
 
 var (
 	// ErrNotEmpty says that a group has children, or a node's folder files that are not its own.
-	ErrNotEmpty = errors.New("not empty")
+	ErrNotEmpty = store.ErrNotEmpty
 
 	errGroupNotEmpty = fmt.Errorf("the group is %w", ErrNotEmpty)
 	errArrayNotAlone = fmt.Errorf("the folder of the array would be %w without it", ErrNotEmpty)
@@ -24,6 +23,12 @@ var (
 // MigrationJournal is the name of the object of a group, or array, that keeps
 // the documents it had before package migrate turned them into others.
 const MigrationJournal = ".zarrfs-migration.json"
+
+// IsOfGroup reports whether an object of a group's directory is the group's own: a document, or those
+// that it had before a migration.
+func IsOfGroup(name string) bool {
+	return meta.IsDocument(name) && name != meta.NameArray || name == MigrationJournal
+}
 
 // CheckEmpty returns ErrNotEmpty unless the group at path holds nothing but its own documents, and
 // those that it had before a migration. Other files in its folder belong to somebody else. Where no
@@ -37,8 +42,7 @@ func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 		case entry.Dir && !entry.Link && unfinished.Abandoned(ctx, store.Join(path, entry.Name)):
 			left = append(left, entry.Name)
 			return true, nil
-		case meta.IsDocument(entry.Name) && entry.Name != meta.NameArray,
-			entry.Name == MigrationJournal:
+		case IsOfGroup(entry.Name):
 			return true, nil
 		case entry.Dir && !entry.Link,
 			entry.Link && e.Catalog.ShowsLink(ctx, path, entry.Name): // as a listing has it

@@ -82,6 +82,17 @@ func (d Dirs) RemoveAll(ctx context.Context, dir string) error {
 	return annotate("remove", dir, err)
 }
 
+// RemoveAlone removes the directory dir, if it holds only objects of names that isOwn reports.
+// Otherwise it is ErrNotEmpty, and nothing is removed. What another program makes in the directory
+// meanwhile is not removed either. A missing dir is fs.ErrNotExist; so is an object.
+func (d Dirs) RemoveAlone(ctx context.Context, dir string, isOwn func(name string) bool) error {
+	w, rel, err := d.at.writer(dir)
+	if err == nil {
+		err = w.RemoveAlone(ctx, rel, isOwn)
+	}
+	return annotate("remove", dir, err)
+}
+
 // Rename gives the directory at from, or the object, the key to. It is fs.ErrExist where there is
 // something already, and fs.ErrNotExist where there is nothing at from, or no directory that is to
 // hold it. A directory cannot go below itself: fs.ErrInvalid.

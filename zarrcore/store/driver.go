@@ -46,6 +46,7 @@ type Writer interface {
 
 	Delete(ctx context.Context, key string, cond If) error
 	RemoveAll(ctx context.Context, dir string) error
+	RemoveAlone(ctx context.Context, dir string, isOwn func(name string) bool) error
 	Rename(ctx context.Context, from, to string) error
 }
 

@@ -144,6 +144,17 @@ func (h *held) RemoveAll(ctx context.Context, dir string) error {
 	return h.d.RemoveAll(ctx, full)
 }
 
+// RemoveAlone is the store's.
+func (h *held) RemoveAlone(
+	ctx context.Context, dir string, isOwn func(name string) bool,
+) error {
+	full, err := h.key(dir)
+	if err != nil {
+		return err
+	}
+	return h.d.RemoveAlone(ctx, full, isOwn)
+}
+
 // Rename is the store's.
 func (h *held) Rename(ctx context.Context, from, to string) error {
 	fullFrom, err := h.key(from)

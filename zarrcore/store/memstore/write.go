@@ -129,6 +129,28 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 	return nil
 }
 
+// RemoveAlone removes dir if it holds nothing but its own objects; see store.Dirs.
+func (d *Driver) RemoveAlone(
+	ctx context.Context, dir string, isOwn func(name string) bool,
+) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.isDir(dir) {
+		return fs.ErrNotExist
+	}
+	for key := range d.objects {
+		if within(key, dir) && !isOwn(strings.TrimPrefix(key, dir+"/")) {
+			return store.ErrNotEmpty
+		}
+	}
+	maps.DeleteFunc(d.objects, func(key string, _ *object) bool { return within(key, dir) })
+	d.removed(dir)
+	return nil
+}
+
 // Rename moves an object, or all below a directory, at once; see store.Dirs.
 func (d *Driver) Rename(ctx context.Context, from, to string) error {
 	if err := ctx.Err(); err != nil {

@@ -95,6 +95,16 @@ func (f *faultyWriter) RemoveAll(ctx context.Context, dir string) error {
 	return f.writer.RemoveAll(ctx, dir)
 }
 
+// RemoveAlone is the driver's, or a fault.
+func (f *faultyWriter) RemoveAlone(
+	ctx context.Context, dir string, isOwn func(name string) bool,
+) error {
+	if err := f.fails(ctx, OpRemoveAll, dir); err != nil {
+		return err
+	}
+	return f.writer.RemoveAlone(ctx, dir, isOwn)
+}
+
 // Rename is the driver's, or a fault.
 func (f *faultyWriter) Rename(ctx context.Context, from, to string) error {
 	if err := f.fails(ctx, OpRename, from); err != nil {

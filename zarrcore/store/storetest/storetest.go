@@ -92,6 +92,7 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"Replace", as(writing.replace)},
 		{"ReplaceRace", as(writing.replaceRace)},
 		{"RemoveAll", as(writing.removeAll)},
+		{"RemoveAlone", as(writing.removeAlone)},
 		{"Rename", as(writing.rename)},
 		{"ReplaceTree", as(writing.replaceTree)},
 		{"Links", as(linking.links)},

@@ -406,6 +406,36 @@ func (s writing) removeAll() {
 	s.wantList(w, "g", "new")
 }
 
+// removeAlone: the directory, unless it holds more than what is its own.
+func (s writing) removeAlone() {
+	isOwn := func(name string) bool { return name == "zarr.json" }
+	for _, more := range []string{"n", "n/zarr.json", "zarr.json.old"} {
+		w, st := s.writer(map[string][]byte{"g/zarr.json": nil, "g/" + more: nil, "ga": nil})
+		err := st.Dirs().RemoveAlone(s.Context(), "g", isOwn)
+		if !errors.Is(err, store.ErrNotEmpty) {
+			s.Errorf("RemoveAlone with %s: %v, want store.ErrNotEmpty", more, err)
+		}
+		s.wantContent(w, "g/"+more, nil)
+		s.wantContent(w, "g/zarr.json", nil)
+		if err := st.Delete(s.Context(), "g/"+more, store.If{}); err != nil {
+			s.Fatal(err)
+		}
+		if err := st.Dirs().Prune(s.Context(), "g"); err != nil {
+			s.Fatal(err)
+		}
+		if err := st.Dirs().RemoveAlone(s.Context(), "g", isOwn); err != nil {
+			s.Error(err)
+		}
+		s.wantList(w, "", "ga")
+		for _, dir := range []string{"g", "none/none", "ga"} {
+			err := st.Dirs().RemoveAlone(s.Context(), dir, isOwn)
+			if !errors.Is(err, fs.ErrNotExist) {
+				s.Errorf("RemoveAlone(%q): %v, want fs.ErrNotExist", dir, err)
+			}
+		}
+	}
+}
+
 // rename: objects and directories get another key, with all below; what is there stays.
 func (s writing) rename() {
 	w, st := s.writer(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("a"),
