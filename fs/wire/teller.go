@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,7 @@ import (
 // Teller makes the kernel ask a daemon for the sizes of files, by a process of its own.
 type Teller struct {
 	command func() *exec.Cmd
+	pid     atomic.Int64 // of the process; 0: none was started
 
 	mu      sync.Mutex // held while the process is asked
 	closed  bool
@@ -45,11 +47,13 @@ func (t *Teller) Tell(path string, number uint64, end int64) error {
 		return os.ErrClosed
 	}
 	if t.process == nil {
-		process, err := startAsker(t.command())
+		cmd := t.command()
+		process, err := startAsker(cmd)
 		if err != nil {
 			return fmt.Errorf("the process that asks for sizes cannot be started: %w", err)
 		}
 		t.process = process
+		t.pid.Store(int64(cmd.Process.Pid))
 	}
 	err := t.process.ask(path, number, end)
 	if err != nil {
@@ -58,6 +62,9 @@ func (t *Teller) Tell(path string, number uint64, end int64) error {
 	}
 	return err
 }
+
+// PID returns the number of the process; 0 if none was started.
+func (t *Teller) PID() int { return int(t.pid.Load()) }
 
 // Close ends the process, and no other one is started.
 func (t *Teller) Close() {

@@ -28,9 +28,10 @@ type Array struct {
 	table *Arrays
 
 	turns
-	npy    npyFile
-	row    openRow
-	others others
+	npy       npyFile
+	row       openRow
+	others    others
+	resizings resizings
 
 	mu    sync.Mutex
 	at    string            // the array's path
@@ -119,6 +120,14 @@ func (t *Arrays) FindAt(where func() string) (w *Array) {
 		w = p.It
 	})
 	return w
+}
+
+// AwaitEnds waits until the kernel knows the ends that programs have given the files of an array so
+// far, or ctx ends. It is the array at the path that where returns.
+func (t *Arrays) AwaitEnds(ctx context.Context, where func() string) {
+	if w := t.FindAt(where); w != nil {
+		w.resizings.await(ctx)
+	}
 }
 
 // All returns the arrays that are written to.

@@ -36,6 +36,7 @@ func (w *Array) Put(
 		w.others.follow(f.extent().Stretch(off, int64(len(p))), false)
 		return at, err
 	}
+	defer w.resizings.begin()()
 	before, s := f.extent(), view.Everything
 	if w.Awaiting(v) == nil {
 		s = before.Stretch(off, int64(len(p)))
@@ -53,6 +54,7 @@ func (w *Array) Put(
 // resize truncates or extends a view's file and updates the array's other files.
 func (w viewFile) resize(ctx context.Context, by coherence.File, size int64) error {
 	w.Arrive(ctx)
+	defer w.resizings.begin()()
 	before := w.extent()
 	w.others.writeReversed(by, before)
 	err := w.setSize(ctx, size)
