@@ -190,6 +190,47 @@ func TestOverwrittenWhileRenamed(t *testing.T) {
 	}
 }
 
+// TestOpenReaderBesideOthers: another program renames, removes, replaces or truncates an array that
+// is open here. What is not there any more is an error, and not the fill value.
+func TestOpenReaderBesideOthers(t *testing.T) {
+	document := func(rows string) []byte { return numbers(rows, "[4]", plainBytes) }
+	for name, change := range map[string]func(other *store.Store) error{
+		"renamed": func(other *store.Store) error {
+			return other.Dirs().Rename(t.Context(), "g/a", "g/b")
+		},
+		"its group renamed": func(other *store.Store) error {
+			return other.Dirs().Rename(t.Context(), "g", "h")
+		},
+		"removed": func(other *store.Store) error {
+			return other.Dirs().RemoveAll(t.Context(), "g/a")
+		},
+		"replaced": func(other *store.Store) error {
+			must(t, other.Dirs().Rename(t.Context(), "g/a", "g/b"))
+			return other.Put(t.Context(), "g/a/zarr.json", document("[16]"))
+		},
+		"truncated": func(other *store.Store) error {
+			must(t, other.Delete(t.Context(), "g/a/c/2", store.If{}))
+			must(t, other.Delete(t.Context(), "g/a/c/3", store.If{}))
+			return other.Put(t.Context(), "g/a/zarr.json", document("[8]"))
+		},
+	} {
+		d, err := dirstore.Open(t.TempDir(), nil)
+		must(t, err)
+		_, _, other, a := overturnedIn(t, d)
+		must(t, a.Flush(t.Context(), true))
+		must(t, other.Delete(t.Context(), "g/a/c/1", store.If{}))
+		a.Watch().Forget()
+		if _, err := a.ReadAt(t.Context(), make([]byte, 4), 4); err != nil {
+			t.Errorf("an object that is not stored: %v", err)
+		}
+		must(t, change(other))
+		_, err = a.ReadAt(t.Context(), make([]byte, 4), 12)
+		if !errors.Is(err, store.ErrConflict) {
+			t.Errorf("%s: error %v, expected %v", name, err, store.ErrConflict)
+		}
+	}
+}
+
 // TestCreatedInRenamedGroup: what is created in a group that is renamed, or removed, at that moment
 // makes no group of that name again.
 func TestCreatedInRenamedGroup(t *testing.T) {

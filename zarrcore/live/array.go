@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -20,7 +21,9 @@ type Array struct {
 	handle
 	reads   *pieces.Array
 	version string // of its documents; guarded by table.mu
-	slice   *slice // nil: it is all of an array
+	// The version of its document with which a missing object was last found to be the fill value.
+	filled atomic.Pointer[string]
+	slice  *slice // nil: it is all of an array
 }
 
 // next returns the array as the generation that follows a shows it. Bands go on where they have the

@@ -26,6 +26,8 @@ type orders struct {
 	reversed atomic.Pointer[draft] // of the array seen with its axes reversed; nil until it is
 
 	pair sync.Mutex // held while the array is written, or gets another size, in one order
+
+	paused atomic.Int64 // how many hold it by pause
 }
 
 // draft returns the draft of an order in which the array was seen.
@@ -60,6 +62,7 @@ func (o *orders) clean() bool {
 
 // pause makes writers wait, and holds flushing, until resume is called, however the array is seen.
 func (o *orders) pause() (resume func()) {
+	o.paused.Add(1)
 	held := o.both()
 	for _, d := range held {
 		d.flushing.Lock()
@@ -70,6 +73,7 @@ func (o *orders) pause() (resume func()) {
 			d.hold(-1)
 			d.flushing.Unlock()
 		}
+		o.paused.Add(-1)
 	}
 }
 

@@ -142,7 +142,7 @@ func (r *reading) CutIn(chunk int64) int64 {
 
 func (r *reading) Epoch() uint64 { return r.checked() }
 
-func (r *reading) Stay(ctx context.Context, isMissing bool) error {
+func (r *reading) Stay(ctx context.Context, chunk int64, isMissing bool) error {
 	p := r.draft.place
 	if !isMissing && !p.replaced.Load() { // otherwise it may be another array's
 		return nil
@@ -150,6 +150,9 @@ func (r *reading) Stay(ctx context.Context, isMissing bool) error {
 	hasLeft, err := p.hasLeft(ctx)
 	if hasLeft {
 		return pieces.ErrMoved
+	}
+	if err == nil && isMissing {
+		err = r.isFill(ctx, chunk)
 	}
 	return err
 }

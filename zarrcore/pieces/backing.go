@@ -190,7 +190,7 @@ func (a *loader) withObject(
 	if err == nil {
 		defer src.Close()
 	}
-	if err := a.draft.Stay(ctx, object.IsMissing(err)); err != nil {
+	if err := a.draft.Stay(ctx, n, object.IsMissing(err)); err != nil {
 		return err
 	}
 	if err == nil {

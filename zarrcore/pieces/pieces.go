@@ -52,9 +52,10 @@ type Draft interface {
 	// used.
 	Epoch() uint64
 
-	// Stay returns ErrMoved if the array is at another path by now. An object that is missing may
-	// be on its way there.
-	Stay(ctx context.Context, isMissing bool) error
+	// Stay returns ErrMoved if the array is at another path by now. The object of a chunk that is
+	// missing may be on its way there. It is an error, too, if the chunk is missing because another
+	// program has renamed, removed or truncated the array.
+	Stay(ctx context.Context, chunk int64, isMissing bool) error
 }
 
 // ErrMoved says that the array is at another path by now.
