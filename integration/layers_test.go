@@ -1,14 +1,17 @@
 package integration
 
 import (
+	"cmp"
 	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,7 +23,8 @@ import (
 const module = "github.com/zarrfs/zarrfs/"
 
 // layers gives every package its layer: it may import packages of lower layers only.
-// docs/ARCHITECTURE.md has the same table. The backends of stores are not in it; see layerOf.
+// docs/ARCHITECTURE.md has the same table (TestRoomTable). The backends of stores are not in it;
+// see layerOf.
 var layers = map[string]int{
 	"compress/inflate":               0,
 	"compress/shuffle":               0,
@@ -119,7 +123,7 @@ var layers = map[string]int{
 	"integration/demo":               21,
 	"integration/measures":           21,
 	"integration/mounttest":          20,
-	"integration/wan":                15,
+	"integration/wan":                21,
 }
 
 // layerOf returns the layer of a package. Each zarrcore/store/NAMEstore is a backend: all are on
@@ -210,6 +214,36 @@ func TestLayers(t *testing.T) {
 		}
 	})
 }
+
+// TestRoomTable holds that the table of rooms in docs/ARCHITECTURE.md has each package once, with
+// its layer, and no other package.
+func TestRoomTable(t *testing.T) {
+	page, err := os.ReadFile("../docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := maps.Clone(layers)
+	want["zarrcore/store/NAMEstore"] = backendLayer
+	for _, row := range roomRow.FindAllStringSubmatch(string(page), -1) {
+		for _, room := range roomName.FindAllStringSubmatch(row[2], -1) {
+			name, layer := room[1], cmp.Or(room[2], row[1])
+			if n, known := want[name]; !known {
+				t.Errorf("the table has %s, which is not a package or is there twice", name)
+			} else if layer != strconv.Itoa(n) {
+				t.Errorf("the table has %s in layer %s, expected %d", name, layer, n)
+			}
+			delete(want, name)
+		}
+	}
+	for name := range want {
+		t.Errorf("the table of rooms has no row for %s", name)
+	}
+}
+
+var (
+	roomRow  = regexp.MustCompile(`(?m)^\| (\d+) \| ([^|]*) \|`)
+	roomName = regexp.MustCompile("`([^`]+)`" + `(?: \((\d+)\))?`)
+)
 
 func allowed(pkg, path string) bool {
 	if !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") ||
