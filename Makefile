@@ -74,7 +74,7 @@ lint: ## gofmt, go vet, staticcheck, plain prose
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 	go test ./integration/measures
 
-measures: ## print how large the rooms are, and how plain the prose is
+measures: ## print how large the rooms are, the maps by path, and how plain the prose is
 	@go run ./integration/measures
 
 fuzz: ## run every fuzz target 250,000 times, 10^7 in all (an hour); FUZZ=compress for some of them
