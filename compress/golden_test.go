@@ -118,9 +118,9 @@ func golden(t testing.TB) (cases []goldenCase, inputs map[string][]byte) {
 	return cases, inputs
 }
 
-// TestGolden: each object decodes to its input, into exact and larger destinations, with and
+// TestDecodesOthers: each object decodes to its input, into exact and larger destinations, with and
 // without spare capacity; one byte less is ErrTooLarge.
-func TestGolden(t *testing.T) {
+func TestDecodesOthers(t *testing.T) {
 	cases, inputs := golden(t)
 	for i, c := range cases {
 		want := inputs[c.Input]
@@ -160,8 +160,8 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestTruncated: no object that ends early decodes to all of its input.
-func TestTruncated(t *testing.T) {
+// TestTruncatedObjects: no object that ends early decodes to all of its input.
+func TestTruncatedObjects(t *testing.T) {
 	cases, inputs := golden(t)
 	for i, c := range cases {
 		want := inputs[c.Input]

@@ -117,8 +117,8 @@ func TestZstdFrames(t *testing.T) {
 	}
 }
 
-// TestUnsupported: what we know but don't decode says so by name.
-func TestUnsupported(t *testing.T) {
+// TestUnsupportedObjects: what we know but don't decode says so by name.
+func TestUnsupportedObjects(t *testing.T) {
 	tests := []struct {
 		name    string
 		decoder compress.Decoder

@@ -52,9 +52,9 @@ var libraryPeers = map[string]func(t *testing.T) string{
 	".venv-newest": newestPython,
 }
 
-// TestMountIsNoStore has zarr-python, tensorstore and xarray read and write a mount in all their
+// TestMountIsNotAStore has zarr-python, tensorstore and xarray read and write a mount in all their
 // ways. Each is an error, those of reading say what to do, and the store is as it was.
-func TestMountIsNoStore(t *testing.T) {
+func TestMountIsNotAStore(t *testing.T) {
 	for name, peer := range libraryPeers {
 		for _, format := range []string{"2", "3"} {
 			t.Run(name+" format "+format, func(t *testing.T) {

@@ -604,10 +604,10 @@ func TestNamespaceErrors(t *testing.T) {
 			unix.AT_FDCWD, at("g/b.npy"), unix.RENAME_NOREPLACE), unix.EEXIST},
 		{"rename of a text onto a view", rename("note", "new.npy"), unix.EOPNOTSUPP},
 		{"rename of a text onto a document", rename("note", "a.json"), unix.EOPNOTSUPP},
-		{"a copy that is no .npy",
-			write("new.npy", "this is no NumPy file, but long enough for a header"), unix.EINVAL},
+		{"a copy that is not a .npy",
+			write("new.npy", "this is not a NumPy file, but has room for a header"), unix.EINVAL},
 		{"a copy of half a header", write("new.npy", "\x93NUMPY\x01\x00"), unix.EINVAL},
-		{"a document that is no JSON", write("a.json", `{"attributes": `), unix.EINVAL},
+		{"a document that is not JSON", write("a.json", `{"attributes": `), unix.EINVAL},
 		{"a document that changes what is fixed", write("a.json", `{"data_type": "int8"}`),
 			unix.EINVAL},
 		{"a new document that lacks all", write("new.json", `{}`), unix.EINVAL},
@@ -623,7 +623,7 @@ func TestNamespaceErrors(t *testing.T) {
 		{"rename of an array to such a name", rename("a.npy", "g%2Fb.npy"), unix.EOPNOTSUPP},
 		{"rename of a group to such a name", rename("empty", "g%2Fnew"), unix.EINVAL},
 		{"removing an array by such a name", unix.Unlink(at("g%2Fb.npy")), unix.ENOENT},
-		{"a copy to a name of bytes that are no text", write("\xff.npy", array), unix.EINVAL},
+		{"a copy to a name of bytes that are not text", write("\xff.npy", array), unix.EINVAL},
 		{"a copy to a long name", write(strings.Repeat("x", 245)+".npy", array), unix.ENAMETOOLONG},
 		{"an array called as a document", write(".zarray.npy", array), unix.EINVAL},
 		{"an array called as the group's document", write("empty/zarr.json.npy", array),
@@ -648,7 +648,7 @@ func TestNamespaceErrors(t *testing.T) {
 			unix.Setxattr(at("g"), "user.zarr.attr.title", []byte("\xff\x00\xfe"), 0), unix.EINVAL},
 		{"an attribute whose JSON is not UTF-8", unix.Setxattr(
 			at("g/b.npy"), "user.zarr.attr.title", []byte("\"\xff\""), 0), unix.EINVAL},
-		{"an attribute whose name is no text",
+		{"an attribute whose name is not text",
 			unix.Setxattr(at("g"), "user.zarr.attr.%FF", []byte("1"), 0), unix.EINVAL},
 		{"a format of arrays that the group does not have",
 			unix.Setxattr(at("g"), "user.zarrfs.create.format", []byte("2"), 0), unix.EINVAL},
@@ -679,7 +679,7 @@ func TestNamespaceErrors(t *testing.T) {
 func TestRefusedAndMadeAgain(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	for name, texts := range map[string][]string{
-		"new.npy":  {"this is no NumPy file, but long enough for a header", "\x93NUMPY\x01\x00"},
+		"new.npy":  {"this is not a NumPy file, but long enough for a header", "\x93NUMPY\x01\x00"},
 		"new.json": {"{}", `{"zarr_format": `},
 	} {
 		path := filepath.Join(mnt, name)

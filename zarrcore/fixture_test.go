@@ -316,8 +316,8 @@ func bloscOf(b []byte) []byte {
 	return out
 }
 
-// outOfOrder returns a blosc buffer of which each two blocks have changed their places, as where two
-// threads have written them.
+// outOfOrder returns a blosc buffer of which each two blocks have changed their places, as where
+// two threads have written them.
 func outOfOrder(b []byte) []byte {
 	h, err := blosc.ParseHeader(b, int64(len(b)))
 	if err != nil {

@@ -697,10 +697,10 @@ func (d *afterRemoveAll) RemoveAll(ctx context.Context, dir string) error {
 	return err
 }
 
-// TestMadeAnewWhileRemoved: a program creates an array in the moment in which another of the same
+// TestRecreatedWhileRemoved: a program creates an array in the moment in which another of the same
 // process removes the one that was there. That one is open, and has bytes that are not stored. The
 // creator gets no error that says that another program has removed it.
-func TestMadeAnewWhileRemoved(t *testing.T) {
+func TestRecreatedWhileRemoved(t *testing.T) {
 	d := &afterRemoveAll{Writer: memstore.New(), then: func() {}}
 	h := writable(t, 3, d)
 	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))

@@ -163,7 +163,7 @@ func TestHandlesFollow(t *testing.T) {
 	want(t, err, iofs.ErrNotExist)
 }
 
-func TestDocuments(t *testing.T) {
+func TestChangedDocuments(t *testing.T) {
 	for _, format := range []int{2, 3} {
 		d := memstore.New()
 		h := writable(t, format, d)
@@ -593,7 +593,7 @@ func TestVacate(t *testing.T) {
 	}{
 		{name: "removed", kept: 1},
 		{name: "open", inUse: true, want: zarrcore.ErrInUse, dirty: 40},
-		{name: "made anew by another program", back: true, want: iofs.ErrExist, dirty: 40},
+		{name: "recreated by another program", back: true, want: iofs.ErrExist, dirty: 40},
 		{name: "store away", fault: map[string]error{"zarr.json": iofs.ErrNotExist},
 			want: iofs.ErrNotExist, dirty: 40},
 		{name: "store unreadable", fault: map[string]error{"zarr.json": syscall.EIO},

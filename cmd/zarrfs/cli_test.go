@@ -337,9 +337,9 @@ func TestBrokenRoot(t *testing.T) {
 			"Zarr v3 node\n", "zarr.json: line 1, column 40"},
 		{"a v3 array without a grid", "zarr.json", `{"zarr_format": 3, "node_type": "array"}`,
 			"Zarr v3 array\n", "chunk_grid: expected a name or an object"},
-		{"a v2 group that is no JSON", ".zgroup", `{x`, "Zarr v2 group\n",
+		{"a v2 group that is not JSON", ".zgroup", `{x`, "Zarr v2 group\n",
 			".zgroup: line 1, column 2"},
-		{"a v2 array that is no JSON", ".zarray", `[`, "Zarr v2 array\n",
+		{"a v2 array that is not JSON", ".zarray", `[`, "Zarr v2 array\n",
 			".zarray: line 1, column 2"},
 	} {
 		store := filepath.Join(t.TempDir(), "broken.zarr")

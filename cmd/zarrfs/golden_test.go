@@ -11,9 +11,9 @@ import (
 
 var update = flag.Bool("update", false, "write what info and tree print to testdata")
 
-// TestGolden compares what info and tree print with testdata, in which the folder and times are
-// left out.
-func TestGolden(t *testing.T) {
+// TestInfoAndTree compares what info and tree print with testdata, in which the folder and times
+// are left out.
+func TestInfoAndTree(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "climate.zarr")
 	for _, args := range [][]string{
 		{"create", store, "--group", "--attributes", `{"title": "Climate", "bounds": [1, 2]}`},
@@ -46,8 +46,8 @@ func TestGolden(t *testing.T) {
 		noError(t, "update", os.WriteFile(file, []byte(got), 0o666))
 	}
 	if want := string(bytesOf(t, file)); got != want {
-		t.Errorf("found\n%s\nexpected\n%s\ngo test -run TestGolden -update writes what was found",
-			got, want)
+		t.Errorf("found\n%s\nexpected\n%s\ngo test -run TestInfoAndTree -update writes what was "+
+			"found", got, want)
 	}
 }
 

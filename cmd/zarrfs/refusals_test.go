@@ -69,7 +69,7 @@ func TestRefusalsAreFound(t *testing.T) {
 		{"a group that is not empty", "", func() error {
 			return unix.Rmdir(at("g"))
 		}, syscall.ENOTEMPTY, "g", false},
-		{"a name that is no view", "", func() error {
+		{"a name that is not a view", "", func() error {
 			return os.Rename(at("rows.npy"), at("rows.txt"))
 		}, syscall.EPERM, "expected a name that ends in .npy", true},
 	} {

@@ -75,9 +75,9 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestVerdictIsNoProgram: the file in memory can never be made executable, which a kernel may
+// TestVerdictIsNotAProgram: the file in memory can never be made executable, which a kernel may
 // demand of all such files by vm.memfd_noexec. Kernels before Linux 6.3 do not know it.
-func TestVerdictIsNoProgram(t *testing.T) {
+func TestVerdictIsNotAProgram(t *testing.T) {
 	file := newVerdict()
 	if file == nil {
 		t.Fatal("no file")

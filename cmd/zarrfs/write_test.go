@@ -542,11 +542,11 @@ func TestRefusalsSayWhy(t *testing.T) {
 		{"names of axes", func() error {
 			return unix.Setxattr(at("rows.npy"), "user.zarr.dimension_names", []byte(`["a"]`), 0)
 		}, syscall.EINVAL, "dimension_names"},
-		{"an attribute that is no text", func() error {
+		{"an attribute that is not text", func() error {
 			return unix.Setxattr(at("rows.npy"), "user.zarr.attr.k", []byte("\xff\x00\xfe"), 0)
 		}, syscall.EINVAL,
 			`user.zarr.attr.k: expected JSON, or text in UTF-8, found "\xff\x00\xfe"`},
-		{"an attribute whose name is no text", func() error {
+		{"an attribute whose name is not text", func() error {
 			return unix.Setxattr(at("rows.npy"), "user.zarr.attr.%FF", []byte("1"), 0)
 		}, syscall.EINVAL, "a name in UTF-8"},
 	} {

@@ -324,9 +324,9 @@ func TestDecodeRangeMisuse(t *testing.T) {
 	}
 }
 
-// TestNoAllocation takes the best of some runs: a pool may lose its content to
+// TestDecodeAllocatesNothing takes the best of some runs: a pool may lose its content to
 // the garbage collector, and does so at random under the race detector.
-func TestNoAllocation(t *testing.T) {
+func TestDecodeAllocatesNothing(t *testing.T) {
 	for _, codec := range []string{"blosclz", "lz4", "snappy", "zlib", "zstd"} {
 		v := find(t, codec+"-2-4-2048-wave-4999")
 		dst, least := make([]byte, len(v.want)), 1.0

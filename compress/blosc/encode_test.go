@@ -83,8 +83,8 @@ func checkEncode(t *testing.T, name string, e compress.Encoder, content []byte) 
 	}
 }
 
-// TestEncodeNoAllocation takes the best of some runs, as TestNoAllocation does.
-func TestEncodeNoAllocation(t *testing.T) {
+// TestEncodeAllocatesNothing takes the best of some runs, as TestDecodeAllocatesNothing does.
+func TestEncodeAllocatesNothing(t *testing.T) {
 	content := bytes.Repeat(noise(100), 1000)
 	for _, e := range []Encoder{{BloscLZ, 5, ByteShuffle, 4, 0}, {LZ4, 5, ByteShuffle, 4, 0},
 		{Zstd, 3, BitShuffle, 2, 0}, {Zlib, 6, NoShuffle, 1, 0}} {

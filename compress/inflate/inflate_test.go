@@ -97,8 +97,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestTruncated: every shorter input is ErrCorrupt.
-func TestTruncated(t *testing.T) {
+// TestTruncatedStreams: every shorter input is ErrCorrupt.
+func TestTruncatedStreams(t *testing.T) {
 	data := field(3000)
 	for _, level := range []int{flate.HuffmanOnly, 0, 1, 6} {
 		src := deflate(t, data, level)

@@ -172,7 +172,7 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-func TestNoAllocation(t *testing.T) {
+func TestUnshuffleAllocatesNothing(t *testing.T) {
 	src, dst := random(1<<16), make([]byte, 1<<16)
 	allocs := testing.AllocsPerRun(10, func() {
 		for _, typeSize := range []int{1, 2, 4, 8, 12, 16} {

@@ -72,8 +72,8 @@ func TestFrames(t *testing.T) {
 	})
 }
 
-// TestTruncated decodes every beginning of the frames, which end where memory does.
-func TestTruncated(t *testing.T) {
+// TestTruncatedFrames decodes every beginning of the frames, which end where memory does.
+func TestTruncatedFrames(t *testing.T) {
 	variants(t, func(t *testing.T) {
 		for _, f := range frames(t) {
 			src, dst := guarded(t, len(f.encoded)), guarded(t, f.size)
@@ -224,7 +224,7 @@ func TestRefused(t *testing.T) {
 		{"another magic number", "\x27\xb5\x2f\xfd\x00\x00\x01\x00\x00", ErrCorrupt},
 		{"reserved bit", "\x28\xb5\x2f\xfd\x08\x00\x01\x00\x00", ErrCorrupt},
 		{"dictionary", "\x28\xb5\x2f\xfd\x01\x00\x07\x01\x00\x00", errors.ErrUnsupported},
-		{"dictionary 0, which is none", "\x28\xb5\x2f\xfd\x01\x00\x00\x01\x00\x00", nil},
+		{"dictionary 0: no dictionary", "\x28\xb5\x2f\xfd\x01\x00\x00\x01\x00\x00", nil},
 		{"content size too large",
 			"\x28\xb5\x2f\xfd\xe0\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x00", ErrTooLarge},
 		{"less content than said", "\x28\xb5\x2f\xfd\x20\x02\x09\x00\x00x", ErrCorrupt},

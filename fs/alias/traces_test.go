@@ -107,12 +107,12 @@ func TestTraces(t *testing.T) {
 			t.Hide("a", json, by)
 		},
 			func(x *Trace) bool { return x.Hides(self, json) && !x.Hides(other, json) }},
-		{"and made again", false, func(t *Traces, by process) {
+		{"and recreated", false, func(t *Traces, by process) {
 			t.Hide("a", json, by)
 			t.Made("a", json, by)
 		},
 			func(x *Trace) bool { return !x.Hides(self, json) }},
-		{"who looked before another made the array", true, func(t *Traces, _ process) {
+		{"a mover that looked before another made the array", true, func(t *Traces, _ process) {
 			t.Missed(self, "a", raw)
 			t.Made("a", json, cp)
 		},
@@ -124,18 +124,18 @@ func TestTraces(t *testing.T) {
 			t.Made("a", json, cp)
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
-		{"who looked for the view that made it", true, func(t *Traces, _ process) {
+		{"a mover that looked for the view that made it", true, func(t *Traces, _ process) {
 			t.Missed(self, "a", raw)
 			t.Made("a", raw, cp)
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
-		{"who looked for a view that came as a file since", true, func(t *Traces, _ process) {
+		{"a mover that looked for a view, which came as a file", true, func(t *Traces, _ process) {
 			t.Missed(self, "a", raw)
 			t.Came(ctx(1), "a", raw)
 			t.Made("a", json, cp)
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
-		{"whose document comes after another's .npy", true, func(t *Traces, _ process) {
+		{"a mover's document after another's .npy", true, func(t *Traces, _ process) {
 			t.Made("a", npy, cp)
 		},
 			func(x *Trace) bool { return x.Unfinished(wire.Caller(self)) }},
@@ -143,7 +143,7 @@ func TestTraces(t *testing.T) {
 			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},
 		{"a script's document", false, func(t *Traces, _ process) { t.Made("a", npy, cp) },
 			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},
-		{"who created it, and another made the array before it was open",
+		{"a mover that created it, and another made the array before it was open",
 			true, func(t *Traces, by process) {
 				t.Missed(self, "a", raw)
 				t.Missed(ctx(1), "a", npy)
@@ -153,7 +153,7 @@ func TestTraces(t *testing.T) {
 			}, func(x *Trace) bool {
 				return x.By == cp && x.awaitedBy(1, npy) && !x.Hides(self, raw)
 			}},
-		{"who looked and made it", true, func(t *Traces, by process) {
+		{"a mover that looked and made it", true, func(t *Traces, by process) {
 			t.Missed(self, "a", json)
 			t.Made("a", npy, cp)
 			t.Made("a", json, by)

@@ -29,31 +29,34 @@ func TestProseIsPlain(t *testing.T) {
 }
 
 func TestPhrases(t *testing.T) {
-	for text, want := range map[string]int{
-		"Who copies a tree would fail.":                       1,
-		"a copy is seen by who opens it":                      1,
-		"The user who mounted it, and those who read.":        0,
-		"the array whose file is open, and a whose is free":   0,
-		"by whose name it is found":                           1,
-		"tells whether it is open":                            1,
-		"The kernel does not tell whether it is.":             0,
-		"a name that is none":                                 1,
-		"there is none, and it is none of ours":               0,
-		"what is no array":                                    1,
-		"there is no array, and it is no longer there":        0,
-		"Else it fails.":                                      1,
-		"nothing else, or what somebody else wrote":           0,
-		"all but for one; made anew; read by turns":           3,
-		"where it can be, whether it is so, and may be it is": 0,
+	for _, c := range []struct {
+		want int
+		text string
+	}{
+		{1, "Who copies a tree would fail."},
+		{1, "a copy is seen by who opens it"},
+		{0, "The user who mounted it, and those who read."},
+		{0, "the array whose file is open, and a whose is free"},
+		{1, "by whose name it is found"},
+		{1, "tells whether it is open"},
+		{0, "The kernel does not tell whether it is."},
+		{1, "a name that is none"},
+		{0, "there is none, and it is none of ours"},
+		{1, "what is no array"},
+		{0, "there is no array, and it is no longer there"},
+		{1, "Else it fails."},
+		{0, "nothing else, or what somebody else wrote"},
+		{3, "all but for one; made anew; read by turns"},
+		{0, "where it can be, whether it is so, and may be it is"},
 	} {
 		n := 0
-		for _, f := range (passage{text: text}).faults() {
+		for _, f := range (passage{text: c.text}).faults() {
 			if f.kind == phrasing {
 				n++
 			}
 		}
-		if n != want {
-			t.Errorf("%q has %d faults, expected %d", text, n, want)
+		if n != c.want {
+			t.Errorf("%q has %d faults, expected %d", c.text, n, c.want)
 		}
 	}
 }
@@ -82,10 +85,15 @@ func TestPassages(t *testing.T) {
 			[]string{"One two.", "Three", "four five six"}},
 		"a_test.go": {"package a\n\nfunc f() { t.Errorf(\"one two three\", " +
 			"g(\"four five six\")) }\n", []string{"one two three"}},
+		"names_test.go": {"package a\n\nfunc TestMadeAnew(t *testing.T) {\n" +
+			"t.Run(\"one two three\", nil)\n_ = []c{{\"four five six\", \"no such name\"}, " +
+			"{name: \"its own name\"}}\n_ = map[string]int{\"key of map\": 1}\n}\n",
+			[]string{"made anew", "one two three", "four five six", "its own name", "key of map"}},
 		"a.md": {"# One\n\nTwo `else`\nthree.\n\n```\ncode\n```\n- four\n  five (TestA, " +
 			"TestB).\n| six | seven |\n",
 			[]string{"One", "Two x three.", "four five.", "six", "seven"}},
-		"a.sh": {"#!/bin/sh\n# One\n# two\necho else # three\n", []string{"One two", "three"}},
+		"a.sh": {src: "#!/bin/sh\n# One\n# two\necho else # three\n",
+			want: []string{"One two", "three"}},
 	} {
 		got, err := passages(name, []byte(c.src))
 		if err != nil {

@@ -78,7 +78,11 @@ func ofGo(name string, src []byte) ([]passage, error) {
 			c.add(fset.Position(comment.Pos()).Line, text)
 		}
 	}
-	for _, lit := range texts(f, strings.HasSuffix(name, "_test.go")) {
+	isTest := strings.HasSuffix(name, "_test.go")
+	if isTest {
+		c.done = append(c.done, namesOfTests(fset, f)...)
+	}
+	for _, lit := range texts(f, isTest) {
 		text, err := strconv.Unquote(lit.Value)
 		if err != nil || len(strings.Fields(text)) < 3 {
 			continue
@@ -92,8 +96,28 @@ func ofGo(name string, src []byte) ([]passage, error) {
 	return c.done, nil
 }
 
-// texts returns the strings of a file that people read: in a test those that it reports, and
-// otherwise all but imports and tags.
+// namesOfTests returns the names of a file's tests, each as the words that it is made of.
+func namesOfTests(fset *token.FileSet, f *ast.File) (all []passage) {
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Recv != nil {
+			continue
+		}
+		if m := testName.FindStringSubmatch(fn.Name.Name); m != nil {
+			words := strings.ToLower(wordStart.ReplaceAllString(m[1], " $0"))
+			all = append(all, passage{fset.Position(fn.Pos()).Line, strings.TrimSpace(words)})
+		}
+	}
+	return all
+}
+
+var (
+	testName  = regexp.MustCompile(`^(?:Test|Fuzz|Benchmark)(\w+)$`)
+	wordStart = regexp.MustCompile(`[A-Z][a-z]`)
+)
+
+// texts returns the strings of a file that people read. In a test these are those that it reports,
+// and the names of its cases. Otherwise they are all but imports and tags.
 func texts(f *ast.File, test bool) (all []*ast.BasicLit) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -105,6 +129,10 @@ func texts(f *ast.File, test bool) (all []*ast.BasicLit) {
 			if test && reports(n) {
 				all = append(all, literals(n.Args)...)
 			}
+		case *ast.CompositeLit:
+			if test {
+				all = append(all, literals(namesOfCases(n))...)
+			}
 		case *ast.BasicLit:
 			if !test && n.Kind == token.STRING {
 				all = append(all, n)
@@ -115,14 +143,38 @@ func texts(f *ast.File, test bool) (all []*ast.BasicLit) {
 	return all
 }
 
-// reports reports whether a call is one of testing.T's that print.
+// namesOfCases returns what a composite literal may have for t.Run: the keys of a map, the member
+// called name, or the first of members without names.
+func namesOfCases(c *ast.CompositeLit) (all []ast.Expr) {
+	for i, e := range c.Elts {
+		kv, ok := e.(*ast.KeyValueExpr)
+		switch {
+		case !ok && i == 0:
+			all = append(all, e)
+		case !ok:
+		case isName(kv.Key):
+			all = append(all, kv.Value)
+		default:
+			all = append(all, kv.Key)
+		}
+	}
+	return all
+}
+
+func isName(key ast.Expr) bool {
+	id, ok := key.(*ast.Ident)
+	return ok && id.Name == "name"
+}
+
+// reports reports whether a call is one of testing.T's that print, or that name a case.
 func reports(call *ast.CallExpr) bool {
 	s, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
 		return false
 	}
 	switch s.Sel.Name {
-	case "Error", "Errorf", "Fatal", "Fatalf", "Log", "Logf", "Skip", "Skipf":
+	case "Error", "Errorf", "Fatal", "Fatalf", "Log", "Logf", "Skip", "Skipf",
+		"Run":
 		return true
 	}
 	return false

@@ -12,7 +12,8 @@
 //
 //	WAN_FAR     the address of the far end
 //	WAN_NET     its namespace, for nsenter --net=, to start servers there
-//	WAN_SOURCE  a port there: who sends it a number in 8 bytes, big endian, gets as many bytes
+//	WAN_SOURCE  a port there. A program that sends it a number in 8 bytes, big endian, gets
+//	            as many bytes
 //
 // What comes from WAN_SOURCE shows how much the link itself carries.
 package main

@@ -84,8 +84,8 @@ func (s *source) End(j *Job) {
 	}
 }
 
-// dirtied returns a writer of plainBytes, of which the first two bytes of each object are dirty, and
-// its source and store.
+// dirtied returns a writer of plainBytes, its source and its store. The first two bytes of each
+// object are dirty.
 func dirtied(t *testing.T) (*Writer, *source, *store.Store) {
 	t.Helper()
 	return dirtiedIn(t, memstore.New())
@@ -181,13 +181,14 @@ func TestLargeObjects(t *testing.T) {
 			t.Errorf("%v, %d of 2 objects have ended", err, len(s.ended))
 		}
 		if most.Load() != c.atOnce {
-			t.Errorf("with %d bytes: %d objects at once, expected %d", c.room, most.Load(), c.atOnce)
+			t.Errorf("with %d bytes: %d objects at once, expected %d", c.room, most.Load(),
+				c.atOnce)
 		}
 	}
 }
 
-// TestReplacedMeanwhile: an object that another program replaces while it is merged is merged again,
-// with what that has stored.
+// TestReplacedMeanwhile: an object that another program replaces while it is merged is merged
+// again, with what that has stored.
 func TestReplacedMeanwhile(t *testing.T) {
 	w, s, st := dirtied(t)
 	var once sync.Once
@@ -253,7 +254,8 @@ func TestRewrite(t *testing.T) {
 	if done, err := w.Rewrite(t.Context(), job(), "other", take); done || err != nil || taken > 0 {
 		t.Errorf("of another version: %v, %v, taken %d times", done, err, taken)
 	}
-	if done, err := w.Rewrite(t.Context(), job(), info.Version, take); !done || err != nil || taken != 1 {
+	done, err := w.Rewrite(t.Context(), job(), info.Version, take)
+	if !done || err != nil || taken != 1 {
 		t.Errorf("of that version: %v, %v, taken %d times", done, err, taken)
 	}
 	expectObject(t, st, "a/c/0", []byte{1, 2, 9, 9})

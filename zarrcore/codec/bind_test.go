@@ -211,9 +211,9 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestUnsupported holds that the error for a codec that is not decoded names it, and what it would
-// need.
-func TestUnsupported(t *testing.T) {
+// TestUnsupportedCodecs holds that the error for a codec that is not decoded names it, and what it
+// would need.
+func TestUnsupportedCodecs(t *testing.T) {
 	cases := []struct{ codecs, want string }{
 		{`[{"name":"numcodecs.pickle"}]`,
 			`codec "numcodecs.pickle": not decoded, as decoding it executes code from the data; ` +

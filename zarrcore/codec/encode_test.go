@@ -385,9 +385,9 @@ func encodeDecode(t *testing.T, c *Chain, chunk []byte) []byte {
 	return back
 }
 
-// TestEncodeNoAllocation: once it runs steadily, encoding into memory that is large enough
+// TestEncodeChainsAllocateNothing: once it runs steadily, encoding into memory that is large enough
 // allocates nothing. It takes the best of some runs, as the garbage collector may empty pools.
-func TestEncodeNoAllocation(t *testing.T) {
+func TestEncodeChainsAllocateNothing(t *testing.T) {
 	for _, codecs := range []string{
 		`["bytes"]`, `["bytes",{"name":"zstd","configuration":{"level":1}}]`,
 		`["bytes",{"name":"numcodecs.zlib","configuration":{"level":6}}]`,

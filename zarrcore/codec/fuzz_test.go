@@ -346,10 +346,10 @@ func (c *cached) ShardIndex(off, n int64, load func() (*Index, error)) (*Index, 
 	return x, err
 }
 
-// TestNoAllocation holds that decoding allocates nothing once its buffers are there. The best of
-// some runs counts: pools lose their content to the garbage collector, and at random under the race
-// detector.
-func TestNoAllocation(t *testing.T) {
+// TestChainsAllocateNothing holds that decoding allocates nothing once its buffers are there. The
+// best of some runs counts: pools lose their content to the garbage collector, and at random under
+// the race detector.
+func TestChainsAllocateNothing(t *testing.T) {
 	for _, c := range lines(t, "testdata/chains3.jsonl") {
 		name := c.Get("name").Text()
 		switch name {

@@ -57,7 +57,7 @@ func (t Type) fill(v pyjson.Value, format int) ([]byte, error) {
 	return FillFormat(format).Element(t, v)
 }
 
-func TestGolden(t *testing.T) {
+func TestStoredTypes(t *testing.T) {
 	for _, path := range []string{"testdata/v2.json", "testdata/v3.json"} {
 		for _, c := range goldens(t, path) {
 			typ, err := parseType(parseJSON(t, string(c.Type)), c.Format)
@@ -108,7 +108,7 @@ func TestDecimalFillValues(t *testing.T) {
 	}
 }
 
-func TestUnsupported(t *testing.T) {
+func TestUnsupportedTypes(t *testing.T) {
 	for _, c := range []struct {
 		format int
 		text   string

@@ -230,8 +230,9 @@ func TestAcceptedV1(t *testing.T) {
 	}
 }
 
-// TestDocuments holds that documents for people are strict JSON with every member in its place.
-func TestDocuments(t *testing.T) {
+// TestShownDocuments holds that documents for people are strict JSON with every member in its
+// place.
+func TestShownDocuments(t *testing.T) {
 	zarray := "\xef\xbb\xbf{\"fill_value\": NaN, \"zarr_format\": 2, \"attributes\": 1, " +
 		"\"shape\": [2], \"x\": \"\xff\"}"
 	a, _ := ParseV2Array([]byte(zarray), []byte(`{"b": {"n": 1.50, "i": -Infinity}, "a": [ ]}`))

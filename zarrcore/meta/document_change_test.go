@@ -342,7 +342,7 @@ func TestPostedAxesV2(t *testing.T) {
 		{"names without a .zattrs", ``, `{"dimension_names": ["b", "a"], "attributes": {}}`,
 			"{\n  \"_ARRAY_DIMENSIONS\": [\n    \"b\",\n    \"a\"\n  ]\n}"},
 		{"no names without a .zattrs", ``, `{"dimension_names": null}`, ``},
-		{"names in the place of what is none", `{"_ARRAY_DIMENSIONS": "yx"}`,
+		{"names in the place of a text that is not a list", `{"_ARRAY_DIMENSIONS": "yx"}`,
 			`{"dimension_names": ["b", "a"]}`, `{"_ARRAY_DIMENSIONS": ["b", "a"]}`},
 
 		{"both, and they disagree", yx,

@@ -14,9 +14,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestGolden reads every document of testdata/*.txtar, and holds what it reads as against the
-// .golden beside it.
-func TestGolden(t *testing.T) {
+// TestReadDocuments reads every document of testdata/*.txtar, and holds what it reads as against
+// the .golden beside it.
+func TestReadDocuments(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no inputs: %v", err)

@@ -2,6 +2,7 @@ package pyjson
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
@@ -191,13 +192,47 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestDistinctKeys holds that each member of an object has its own value, however alike the keys
+// are. A key that is there already is refused, whichever one it is.
 func TestDistinctKeys(t *testing.T) {
-	for _, doc := range []string{
-		`{"a":1,"A":1}`, `{"\ud800":1,"\ud801":1,"\uFFFD":1}`, "{\"\xff\":1,\"\xfe\":1}",
-		`{"a":{"a":{"a":1}},"b":{"a":1}}`,
-		strings.Repeat(`{"k":`, 999) + "1" + strings.Repeat("}", 999),
+	many := make([]string, 5000)
+	for i := range many {
+		many[i] = fmt.Sprintf(`"%d"`, i)
+	}
+	for _, keys := range [][]string{
+		{`"a"`, `"A"`, `""`, `" "`, `"a "`},
+		{`"\ud800"`, `"\ud801"`, `"\uFFFD"`},
+		{"\"\xff\"", "\"\xfe\""},
+		many,
 	} {
-		mustParse(t, doc)
+		var doc strings.Builder
+		for i, key := range keys {
+			fmt.Fprintf(&doc, `,%s:{"n":%d,"a":{"n":-1}}`, key, i)
+		}
+		members := doc.String()[1:]
+		n := int64(0)
+		for key, value := range mustParse(t, "{"+members+"}").Entries() {
+			if got, ok := value.Get("n").Int64(); !ok || got != n {
+				t.Errorf("member %q is %s, expected number %d", key, value.Raw(), n)
+			}
+			n++
+		}
+		if n != int64(len(keys)) {
+			t.Errorf("%d members, expected %d", n, len(keys))
+		}
+		for i := 0; i < len(keys); i += 1 + len(keys)/100 {
+			if _, err := Parse([]byte("{" + members + "," + keys[i] + ":0}")); err == nil {
+				t.Errorf("key %s of %d is taken twice", keys[i], len(keys))
+			}
+		}
+	}
+	const deepest = 999
+	v := mustParse(t, strings.Repeat(`{"k":`, deepest)+"1"+strings.Repeat("}", deepest))
+	for range deepest {
+		v = v.Get("k")
+	}
+	if n, ok := v.Int64(); !ok || n != 1 {
+		t.Errorf("the same key in %d objects leads to %s", deepest, v.Raw())
 	}
 }
 

@@ -53,8 +53,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestDocuments holds the documents of new arrays against those of zarr-python 3.4.2.
-func TestDocuments(t *testing.T) {
+// TestNewDocuments holds the documents of new arrays against those of zarr-python 3.4.2.
+func TestNewDocuments(t *testing.T) {
 	type created struct {
 		Settings  map[string]string
 		Shape     []int64

@@ -79,7 +79,7 @@ func TestStagingFolder(t *testing.T) {
 }
 
 // Nobody writes into a staging folder by its name, nor removes or renames it.
-func TestStagingFolderIsNoKey(t *testing.T) {
+func TestStagingFolderIsNotAKey(t *testing.T) {
 	dir := t.TempDir()
 	d, _ := stageIn(t, dir, "a")
 	s, name := store.New(d, ""), folders(t, dir)[0]

@@ -160,9 +160,9 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreNoRoundTrips: a server refuses at once, and answers slowly. That its answers take
+// TestRefusalsAreNotRoundTrips: a server refuses at once, and answers slowly. That its answers take
 // longer than its refusals does not keep the window small for ever.
-func TestRefusalsAreNoRoundTrips(t *testing.T) {
+func TestRefusalsAreNotRoundTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{}
 		w.answer = func(_, others int) (time.Duration, int) {
@@ -249,9 +249,9 @@ func TestLateTakesOnePlace(t *testing.T) {
 	})
 }
 
-// TestTurnIsNoSilence: requests that wait until others are answered do not take the server for
+// TestTurnIsNotSilence: requests that wait until others are answered do not take the server for
 // silent, however many there are.
-func TestTurnIsNoSilence(t *testing.T) {
+func TestTurnIsNotSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := func(int, int) (time.Duration, int) { return 5 * time.Second, http.StatusOK }
 		d := over(t, &wire{answer: answer})

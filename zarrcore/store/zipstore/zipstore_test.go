@@ -163,7 +163,7 @@ func TestMembers(t *testing.T) {
 		{"packed by a Mac",
 			members(t, "", named("s/.zgroup", "__MACOSX/s/._.zgroup", ".DS_Store")...),
 			"map[.zgroup:0]"},
-		{"names that are no keys", members(t, "", named("x", "a//b", "c/..")...), "map[x:0]"},
+		{"names that are not keys", members(t, "", named("x", "a//b", "c/..")...), "map[x:0]"},
 		{"names from another folder", members(t, "", named("../s/.zgroup", "/s/a/x")...),
 			"map[.zgroup:0 a/x:1]"},
 		{"names sorted between a file and the content of a folder of that name",
