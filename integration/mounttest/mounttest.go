@@ -1,8 +1,9 @@
-// Package mounttest is the harness of all tests that mount: it finds or builds the program, runs it
-// with a limit of time, mounts stores until a test ends, and ends daemons that hang.
+// Package mounttest is the harness of tests that mount with the program: it finds or builds that,
+// runs it with a limit of time, mounts stores until a test ends, and ends daemons that hang.
 //
 // Mounts are served by processes of their own, because a process that uses a mount which it serves
-// can wait for itself for ever.
+// can wait for itself for ever. Some tests of package fs do serve their mount themselves:
+// fs/mounted_test.go says why.
 package mounttest
 
 import (
