@@ -153,7 +153,7 @@ func compareShared(t *testing.T, store string) {
 }
 
 // TestAppendsAreSeenAtOnce has two programs append rows by one view while they have the other open
-// by its page cache: a program that knows of an appended row can read it, whatever the kernel asks
+// by its page cache. A program that knows of an appended row can read it, whatever the kernel asks
 // and other programs append at that moment.
 func TestAppendsAreSeenAtOnce(t *testing.T) {
 	const rounds, row, header = 400, 64, 128

@@ -71,7 +71,7 @@ func TestSiblingsInTurn(t *testing.T) {
 }
 
 // TestMovedInAnyOrder moves the files of an array in from another file system, in each order in
-// which a folder may have them: mv exits 0 and says nothing, and the array has its chunks, which mv
+// which a folder may have them. mv exits 0 and says nothing. The array has its chunks, which mv
 // sets as an attribute before the document has come.
 func TestMovedInAnyOrder(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {

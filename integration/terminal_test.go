@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostileName is what the author of a store may call a thing to mislead those who look at it:
-// colours, a forged line, a name that is shown backwards, controls of one byte and of two, and
+// hostileName is what the author of a store may call a thing to mislead those who look at it. It
+// has colours, a forged line, a name that is shown backwards, controls of one byte and of two, and
 // bytes that are not text.
 const hostileName = "x\x1b[31m\nFORGED line\r\t\x7f\u0085\u009b\u202eypn\u2066\u2069\xff\xfe"
 

@@ -47,7 +47,7 @@ const renamedArray = `{"zarr_format": 3, "node_type": "array", "shape": [2], "da
 	"chunk_key_encoding": {"name": "default"}, "fill_value": %s, "codecs": [%s]}`
 
 // TestRenameUpdatesTables: a rename of a group updates each of the five tables that know arrays by
-// their paths: the open arrays, the last renames, the open arrays of strings, those that are made
+// their paths. These are the open arrays, the last renames, the open arrays of strings, those made
 // beside another one, and what is not durable yet. A rename that forgets one of them fails here.
 func TestRenameUpdatesTables(t *testing.T) {
 	for _, c := range []struct {

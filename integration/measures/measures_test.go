@@ -74,6 +74,27 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// TestColonsAreNotEnough holds that colons do not make a sentence of any length plain.
+func TestColonsAreNotEnough(t *testing.T) {
+	text := strings.Repeat("word ", 20) + "end: " + strings.Repeat("word ", 20) + "end. Last.\n"
+	for name, want := range map[string]int{"a.md": 1, "a_test.go": 1, "a.go": 0} {
+		src := text
+		if name != "a.md" {
+			src = "package a\n\n// " + text
+		}
+		found, err := checkFile(name, []byte(src))
+		n := 0
+		for _, f := range found {
+			if f.kind == sentence {
+				n++
+			}
+		}
+		if err != nil || n != want {
+			t.Errorf("%s has %d faults, %v; expected %d", name, n, err, want)
+		}
+	}
+}
+
 // TestPassages holds where prose is found, and where it is not.
 func TestPassages(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -33,6 +33,7 @@ const (
 
 const (
 	maxWords   = 25
+	maxToStop  = 40 // words to a full stop, whatever colons there are
 	maxColumns = 100
 	tab        = 4 // columns
 )
@@ -111,7 +112,11 @@ func checkFile(name string, src []byte) (faults []fault, err error) {
 		return nil, err
 	}
 	for _, p := range all {
-		for _, f := range p.faults() {
+		found := p.faults()
+		if filepath.Ext(name) == ".md" || strings.HasSuffix(name, "_test.go") {
+			found = append(found, p.tooFarToStop()...)
+		}
+		for _, f := range found {
 			f.file = name
 			faults = append(faults, f)
 		}
@@ -154,6 +159,19 @@ func (p passage) faults() (faults []fault) {
 	}
 	return faults
 }
+
+// tooFarToStop returns what has more than maxToStop words before a full stop.
+func (p passage) tooFarToStop() (faults []fault) {
+	for _, s := range fullStop.Split(p.text, -1) {
+		if n := words(s); n > maxToStop {
+			what := fmt.Sprintf("%d words to the full stop", n)
+			faults = append(faults, fault{line: p.line, kind: sentence, what: what, text: s})
+		}
+	}
+	return faults
+}
+
+var fullStop = regexp.MustCompile(`[.!?]["')\]*]*\s+`)
 
 var sentenceEnd = regexp.MustCompile(`[.!?:]["')\]*]*\s+`)
 
