@@ -2,8 +2,8 @@
 // runs it with a limit of time, mounts stores until a test ends, and ends daemons that hang.
 //
 // Mounts are served by processes of their own, because a process that uses a mount which it serves
-// can wait for itself for ever. Some tests of package fs do serve their mount themselves:
-// fs/mounted_test.go says why.
+// can wait for itself for ever. Some tests of package fs do serve their mount themselves, because
+// no other process can have what they need of it.
 package mounttest
 
 import (
