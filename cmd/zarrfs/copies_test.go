@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // inCopy runs a shell script in a mount namespace of its own, which has a copy of the mount at dir.
@@ -409,5 +411,53 @@ func TestSecondSignal(t *testing.T) {
 	log := bytesOf(t, cmd.Args[4])
 	if bytes.Contains(log, []byte("not all")) || bytes.Contains(log, []byte("level=ERROR")) {
 		t.Errorf("the log: %s", log)
+	}
+}
+
+// TestEndStoresMappings: a mount that ends while a program has a file mapped stores what the
+// program has written there. If it cannot, it does not say that all is stored.
+func TestEndStoresMappings(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		signals []string // what the log says after each
+		broken  bool     // the store takes nothing
+	}{
+		{"a second signal", []string{"still in use", "all that was written is stored"}, false},
+		{"no time left", []string{"all that was written is stored"}, false},
+		{"a store that takes nothing", []string{"unmounted, but not all is stored"}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			store := writableStore(t)
+			limit := time.Second
+			if len(tc.signals) > 1 {
+				limit = time.Minute
+			}
+			cmd, dir, said := foreground(t, store, detached+"="+limit.String())
+			f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_RDWR)
+			mapped, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE,
+				unix.MAP_SHARED)
+			noError(t, "mmap", err)
+			defer unix.Munmap(mapped)
+			copy(mapped, "in a mapping")
+			if tc.broken {
+				chunks := filepath.Join(store, "rows", "c")
+				noError(t, "remove the chunks", os.RemoveAll(chunks))
+				noError(t, "a file there", os.WriteFile(chunks, nil, 0o600))
+			}
+			for _, text := range tc.signals {
+				noError(t, "signal", cmd.Process.Signal(syscall.SIGTERM))
+				said(text)
+			}
+			if err := cmd.Wait(); (err != nil) != tc.broken {
+				t.Errorf("the process: %v", err)
+			}
+			if tc.broken {
+				return
+			}
+			b := stored(t, store, "rows.raw")
+			if !bytes.HasPrefix(b, []byte("in a mapping")) {
+				t.Errorf("the store has %q", b[:12])
+			}
+		})
 	}
 }

@@ -94,10 +94,31 @@ func (e *ending) end() {
 	}
 	e.log.Warn("programs still use files of the detached mount; they now get errors", "dir",
 		e.config.dir)
-	if err := e.mount.Flush(); err != nil {
-		os.Exit(report(e.lost(err)))
+	if err := e.storeMapped(); err != nil {
+		e.exit(e.lost(err))
 	}
-	os.Exit(report(e.keepRest(errCutOff)))
+	e.exit(e.keepRest(errCutOff, true))
+}
+
+// mappedMost is how long the kernel has to hand over what programs have written in mappings.
+const mappedMost = 3 * time.Second
+
+// storeMapped stores all that was written, also by programs that have files mapped.
+func (e *ending) storeMapped() error {
+	err := e.mount.TakeMapped(mappedMost)
+	return errors.Join(err, e.mount.Flush())
+}
+
+// exit ends the process. Pages of mappings may still be to come, and the process would wait for
+// itself then. So the kernel is made to give them up.
+func (e *ending) exit(err error) {
+	code := report(err)
+	select {
+	case <-e.mount.Gone(): // another mount may have its number
+	default:
+		connectionOf(e.entry).end()
+	}
+	os.Exit(code)
 }
 
 // unmountRepeatedly unmounts as soon as no program uses the mount. It gives up after a while.
@@ -137,36 +158,56 @@ func (e *ending) goneWithin(d time.Duration) bool {
 	}
 }
 
-// forceOnSignal ends the process at a second signal, whatever still uses the mount. If something is
-// not stored it says so, and waits for a third. That is then kept in the scratch folder, unless a
+// forceOnSignal ends the process at a second signal, whatever still uses the mount. What programs
+// have written in mappings is stored before, if the store takes it in time. If something is not
+// stored it says so, and waits for a third. That is then kept in the scratch folder, unless a
 // fourth comes before it is, or the disk takes too long.
 func (e *ending) forceOnSignal(signals <-chan os.Signal) {
 	<-signals
+	taken := len(e.mount.Unstored()) == 0 && e.storeMappedWithin(2*mappedMost)
 	if left := e.mount.Unstored(); len(left) > 0 {
 		w := e.hierarchy.Status().Write
 		e.log.Warn("not all is stored yet; one more signal ends this without, and keeps what is "+
 			"left in the scratch folder",
 			"bytes", w.Dirty, "arrays", left, "errors", w.Errors, "scratch", e.config.scratchDir)
 		<-signals
+		taken = false
 	}
 	e.log.Warn("forced to end")
 	e.detach()
 	ended := make(chan error, 1)
-	go func() { ended <- e.keepRest(errForced) }()
+	go func() { ended <- e.keepRest(errForced, taken) }()
 	select {
 	case err := <-ended:
-		os.Exit(report(err))
+		e.exit(err)
 	case <-signals:
 	case <-time.After(rescueMost):
 	}
-	os.Exit(exitFail)
+	e.exit(errForced)
+}
+
+// storeMappedWithin is storeMapped, which goes on after some time. It reports whether that was
+// enough.
+func (e *ending) storeMappedWithin(most time.Duration) bool {
+	stored := make(chan error, 1)
+	go func() { stored <- e.storeMapped() }()
+	select {
+	case err := <-stored:
+		return err == nil
+	case <-time.After(most):
+		return false
+	}
 }
 
 // keepRest is the last action of a process that does not store any more. If anything is not stored,
-// keepRest keeps it and returns an error.
-func (e *ending) keepRest(why error) error {
-	if len(e.mount.Unstored()) > 0 {
-		return e.lost(why)
+// keepRest keeps it and returns an error. Unless pages of mappings were taken before, they are now.
+// Those that do not come in time count as not stored.
+func (e *ending) keepRest(why error, taken bool) (err error) {
+	if !taken {
+		err = e.mount.TakeMapped(mappedMost)
+	}
+	if err != nil || len(e.mount.Unstored()) > 0 {
+		return e.lost(errors.Join(why, err))
 	}
 	verdict{Stored: true}.say(e.verdict)
 	if err := e.mount.KeepFiles(); err != nil {

@@ -130,6 +130,23 @@ func (t *Table[N]) Showing(path string) []N {
 	return nodes
 }
 
+// Open returns the nodes of which programs have handles.
+func (t *Table[N]) Open() (nodes []N) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, b := range t.numbers {
+		if b.Place().IsOpen() {
+			nodes = append(nodes, b)
+		}
+	}
+	for _, b := range t.renewed {
+		if b.Place().IsOpen() && t.numbers[b.Number()] != b {
+			nodes = append(nodes, b)
+		}
+	}
+	return nodes
+}
+
 // at returns a copy of the nodes at path, also those of a link there. The caller holds mu.
 func (t *Table[N]) at(path string) []N { return slices.Clone(t.nodes[path]) }
 
