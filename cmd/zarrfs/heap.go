@@ -28,7 +28,7 @@ const (
 // touches the ballast, so it takes no memory.
 func tuneRuntime() (ballast []byte) {
 	runtime.GOMAXPROCS(max(4, 2*runtime.NumCPU()))
-	ballast = make([]byte, heapFloor(memoryTotal()))
+	ballast = make([]byte, heapFloor(memory().left))
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
@@ -37,8 +37,8 @@ func tuneRuntime() (ballast []byte) {
 
 // heapFloor is floor, or 0 where memory is limited: the ballast takes addresses, which may be
 // limited.
-func heapFloor(total int64) int64 {
-	if total < 4*floor {
+func heapFloor(left int64) int64 {
+	if left < 4*floor {
 		return 0
 	}
 	return floor

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,28 +15,33 @@ import (
 
 // Memory defaults follow what the process may really take. The limits are the machine's memory, the
 // control groups of the process with all their ancestors, and the address space (ulimit -v). SLURM,
-// systemd and containers set control groups.
+// systemd and containers set control groups. Other processes may have used most of such a group,
+// and the kernel ends one of them if the group needs more.
 
 // memoryLimits are the amounts of memory, in bytes, that the defaults follow.
 type memoryLimits struct {
 	total     int64 // that the process may take
-	available int64 // of it, what is free or can be freed
+	left      int64 // of it, what others in its control groups do not use
+	available int64 // of that, what is free or can be freed
 }
 
 // memory returns the limits of this process.
 func memory() memoryLimits {
 	root := os.DirFS("/")
-	limit := min(groupLimit(root), addressLimit(root))
-	return memoryLimits{min(memInfo(root, "MemTotal:"), limit),
-		min(memInfo(root, "MemAvailable:"), limit)}
+	limit, left := groupLimit(root)
+	addresses := addressLimit(root)
+	m := memoryLimits{total: min(memInfo(root, "MemTotal:"), limit, addresses)}
+	m.left = min(m.total, left)
+	m.available = min(memInfo(root, "MemAvailable:"), m.left)
+	return m
 }
 
 // memoryTotal returns how much memory this process may take, in bytes.
 func memoryTotal() int64 { return memory().total }
 
 const (
-	// leastCache and mostCache bound the default of the cache, in bytes. Where memory is limited to
-	// less than four times the lower bound, the cache is a quarter of the limit.
+	// leastCache and mostCache bound the default of the cache, in bytes. Where control groups leave
+	// less than four times the lower bound, the cache is a quarter of what they leave.
 	leastCache = 256 << 20
 	mostCache  = 4 << 30
 	// mostDirty bounds the default of what may be written and not stored, in bytes.
@@ -45,11 +51,11 @@ const (
 // cache returns the cache size where none is given: a quarter of the memory that is free, within
 // bounds.
 func (m memoryLimits) cache() int64 {
-	return min(max(m.available/4, min(leastCache, m.total/4)), mostCache)
+	return min(max(m.available/4, min(leastCache, m.left/4)), mostCache)
 }
 
 // dirty returns how much may be written and not stored where no size is given.
-func (m memoryLimits) dirty() int64 { return min(m.total/8, mostDirty) }
+func (m memoryLimits) dirty() int64 { return min(m.left/8, mostDirty) }
 
 // defaultCache is the cache size where none is given.
 func defaultCache() int64 { return memory().cache() }
@@ -113,33 +119,67 @@ func addressesTaken(root fs.FS) int64 {
 	return n * int64(os.Getpagesize())
 }
 
-// groupFiles are the files of a control group that limit memory, by the type of file system that
-// shows the group; see cgroups(7).
-var groupFiles = map[string][]string{
-	"cgroup":  {"memory.limit_in_bytes"},
-	"cgroup2": {"memory.max", "memory.high"},
+// groupFiles are the files of a control group that say what memory it may take, and what it takes.
+type groupFiles struct {
+	limits []string
+	used   string
+	cached []string // lines of memory.stat: of what is used, pages of files, which can be dropped
+}
+
+// groupKinds are those files by the type of file system that shows the group; see cgroups(7).
+var groupKinds = map[string]groupFiles{
+	"cgroup": {[]string{"memory.limit_in_bytes"}, "memory.usage_in_bytes",
+		[]string{"total_inactive_file", "total_active_file"}},
+	"cgroup2": {[]string{"memory.max", "memory.high"}, "memory.current",
+		[]string{"inactive_file", "active_file"}},
 }
 
 // groupLimit returns the least memory limit of the control groups of the process and of their
-// ancestors.
-func groupLimit(root fs.FS) int64 {
-	limit := int64(math.MaxInt64)
+// ancestors. It also returns the least that one of them leaves to this process.
+func groupLimit(root fs.FS) (limit, left int64) {
+	limit, left = math.MaxInt64, math.MaxInt64
 	info, _ := fs.ReadFile(root, "proc/self/mountinfo")
 	groups, _ := fs.ReadFile(root, "proc/self/cgroup")
 	for line := range strings.Lines(string(info)) {
 		m, ok := parseMountinfo(line)
-		if !ok || groupFiles[m.kind] == nil {
+		files, shows := groupKinds[m.kind]
+		if !ok || !shows {
 			continue
 		}
 		group, ok := groupOf(string(groups), m)
-		for ; ok && group != "."; group = path.Dir(group) {
-			limit = min(limit, limitOf(root, path.Join(m.dir, group), groupFiles[m.kind]))
+		if !ok {
+			continue
 		}
-		if ok { // the folder that is mounted, which may be that of a container's group
-			limit = min(limit, limitOf(root, m.dir, groupFiles[m.kind]))
+		for ; ; group = path.Dir(group) {
+			most := files.limitIn(root, path.Join(m.dir, group))
+			limit = min(limit, most)
+			left = min(left, files.leftIn(root, path.Join(m.dir, group), most))
+			if group == "." { // the folder that is mounted, perhaps that of a container's group
+				break
+			}
 		}
 	}
-	return limit
+	return limit, left
+}
+
+// leastLeft is the part of a group's limit on which this process counts at least, as a divisor. It
+// cannot work with nothing, and others may need less later.
+const leastLeft = 8
+
+// leftIn returns what is left of the limit of the group that a folder shows.
+func (f groupFiles) leftIn(root fs.FS, folder string, limit int64) int64 {
+	if limit == math.MaxInt64 {
+		return limit
+	}
+	used, _ := numberIn(root, folder, f.used)
+	stat, _ := fs.ReadFile(root, inRoot(folder, "memory.stat"))
+	for line := range strings.Lines(string(stat)) {
+		name, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && slices.Contains(f.cached, name) {
+			used -= n
+		}
+	}
+	return max(limit-max(used, 0), limit/leastLeft)
 }
 
 // groupOf returns the folder of the process's memory group below the mounted folder of m, "." for
@@ -175,18 +215,26 @@ func hasOption(list, item string) bool {
 	return false
 }
 
-// limitOf returns the least limit that the files of a control group's folder name.
-func limitOf(root fs.FS, folder string, files []string) int64 {
+// limitIn returns the least limit that files in the folder of a group name.
+func (f groupFiles) limitIn(root fs.FS, folder string) int64 {
 	limit := int64(math.MaxInt64)
-	for _, name := range files {
-		b, err := fs.ReadFile(root, strings.TrimPrefix(path.Join(folder, name), "/"))
-		if err != nil {
-			continue
-		}
-		// otherwise it is "max"
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 {
+	for _, name := range f.limits {
+		if n, ok := numberIn(root, folder, name); ok { // otherwise it is "max"
 			limit = min(limit, n)
 		}
 	}
 	return limit
 }
+
+// numberIn returns the positive number that a file in a folder has.
+func numberIn(root fs.FS, folder, name string) (n int64, ok bool) {
+	b, err := fs.ReadFile(root, inRoot(folder, name))
+	if err != nil {
+		return 0, false
+	}
+	n, err = strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+	return n, err == nil && n > 0
+}
+
+// inRoot returns the name that a file in a folder has for fs.FS.
+func inRoot(folder, name string) string { return strings.TrimPrefix(path.Join(folder, name), "/") }

@@ -109,7 +109,8 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a "+
 		"quarter of what is free, at most 4GiB)")
 	flags.Var(&c.dirty, "dirty-size", "memory for what is written and not stored yet (default an "+
-		"eighth of all, at most 2GiB); more goes to the scratch folder")
+		"eighth of all, or of what control groups have left, at most 2GiB); more goes to the "+
+		"scratch folder")
 	flags.BoolVar(&c.noSync, "no-sync", false, "skip fsync: faster, and a power cut may lose or "+
 		"empty what was written")
 	flags.StringVar(&c.syncDir, "sync-dir", "",
