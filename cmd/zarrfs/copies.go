@@ -87,7 +87,8 @@ func leftOf(dir string) (left mountEntry, at string, found bool) {
 	for at, m := range candidates {
 		go func() {
 			state, health := stateOf(at)
-			was := state.Dir == dir || health == silent && m.dir == dir
+			unknown := health == silent || state.Dir == "" // or only its user may ask it
+			was := state.Dir == dir || unknown && m.dir == dir
 			all <- answer{m, at, was && m.isServedHere(state.Pid)}
 		}()
 	}

@@ -355,6 +355,34 @@ func TestHeldMount(t *testing.T) {
 	}
 }
 
+// TestCopyOfOtherUser: root has a copy of a mount, whose user may not see that. umount says so, and
+// that root can find it, as is the case.
+func TestCopyOfOtherUser(t *testing.T) {
+	needFuse(t)
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: mounts of another user, which root can make")
+	}
+	work := t.TempDir()
+	allowOthers(t, work)
+	noError(t, "a store", os.Rename(makeStore(t), filepath.Join(work, "s.zarr")))
+	noError(t, "mkdir", os.Mkdir(filepath.Join(work, "theirs"), 0o777))
+	makeScripts(t, work)
+	out := shell(t, work, `machine '
+		nobody zarrfs mount --read-only s.zarr theirs || exit
+		awk "/fuse.zarrfs/ && !/theirs/ { print \$2 }" /proc/mounts | xargs -r umount -l
+		unshare -m sleep 60 & sleep 1
+		setpriv --reuid=65534 --regid=65534 --clear-groups zarrfs umount --timeout 1s theirs
+		echo exit code $?; zarrfs umount theirs; echo exit code $?; kill $!'`)
+	out = strings.ReplaceAll(out, work, "WORK")
+	for _, text := range []string{"a program of another user, whose mounts you may not see " +
+		"(`sudo zarrfs umount WORK/theirs` names it)",
+		"go on: sleep (pid "} {
+		if !strings.Contains(out, text) || strings.Count(out, "exit code 5") != 2 {
+			t.Errorf("expected %q, and twice the exit code 5, found\n%s", text, out)
+		}
+	}
+}
+
 func TestMayBeIn(t *testing.T) {
 	for _, tc := range []struct {
 		path string

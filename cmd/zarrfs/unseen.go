@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	iofs "io/fs"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -60,13 +64,29 @@ func sayUnseen(m mountEntry, pid int) {
 	}
 }
 
-// stillHeld says why the process that serves m may go on, although no program has a copy of m.
+// stillHeld says why the process that serves m may go on, although no program is found that has a
+// copy of m.
 func stillHeld(m mountEntry, pid int, err error) error {
 	holders := "an overlay with a layer in it, or a mount namespace that a file keeps"
 	if found := unseenText(m); found != "" {
 		holders = found
 	}
+	if !seesAll() {
+		holders = fmt.Sprintf("a program of another user, whose mounts you may not see "+
+			"(`sudo zarrfs umount %s` names it), or %s", m.dir, holders)
+	}
 	return fmt.Errorf("%w. No program is found that uses a copy of the mount.\n"+
-		"It may be kept by: %s\nUnmount that, or have process %d end within %s with `kill %[3]d`",
+		"It may be kept by: %s\nEnd that, or have process %d end within %s with `kill %[3]d`",
 		err, holders, pid, detachedFor)
+}
+
+// seesAll reports whether this user may see the mounts of all processes.
+func seesAll() bool {
+	return !slices.ContainsFunc(processes(), func(pid int) bool {
+		refused, _ := askAbout(pid, func() bool {
+			_, err := mountNamespace(strconv.Itoa(pid))
+			return errors.Is(err, iofs.ErrPermission)
+		})
+		return refused
+	})
 }
