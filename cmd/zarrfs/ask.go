@@ -148,7 +148,7 @@ func storeHere(dir string) error {
 	text := fmt.Sprintf("not all that was written can be stored: %v", bare(err))
 	if _, err := os.Stat(state.Store); errors.Is(err, iofs.ErrNotExist) {
 		text = fmt.Sprintf("the store %s was removed, so what was written cannot be stored",
-			state.Store)
+			printable(state.Store))
 	}
 	failed := state.Core.Write.Errors
 	for _, path := range slices.Sorted(maps.Keys(failed)) {

@@ -45,6 +45,7 @@ func mountsIn(mountinfo string) (all []mountEntry) {
 	b, _ := os.ReadFile(mountinfo)
 	for line := range strings.Lines(string(b)) {
 		if m, parsed := parseMountinfo(line); parsed {
+			broken.note(m.dir, m.source)
 			all = append(all, m)
 		}
 	}
@@ -149,6 +150,7 @@ func located(path string) string {
 			at = next
 			continue
 		}
+		broken.note(to)
 		if filepath.IsAbs(to) {
 			at = "/"
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/zarrfs/zarrfs/fs/terminal"
 	"github.com/zarrfs/zarrfs/fs/transient"
 )
 
@@ -21,7 +22,8 @@ func keepable(dir string, others *transient.Kept) error {
 	return fmt.Errorf("%s stays mounted, because files that are not arrays, and so not in the "+
 		"store, cannot be kept in %s: %s%s\nMake room, or copy them elsewhere and remove them; "+
 		"`zarrfs umount --force %[1]s` keeps what it cannot keep there in %s",
-		dir, others.Folder, others.Problem, listedOthers(others), others.Otherwise)
+		dir, printable(others.Folder), terminal.Line(others.Problem), listedOthers(others),
+		printable(others.Otherwise))
 }
 
 // sayOthers names them, and their folder, before they go there.
@@ -81,7 +83,8 @@ func checkOthers(others *transient.Kept, log string) error {
 		_, err := os.Lstat(filepath.Join(others.Folder, name))
 		if errors.Is(err, iofs.ErrNotExist) {
 			return mountErr(fmt.Errorf("unmounted, but %q is not in %s: look in %s, "+
-				"and for the reason in the log (%s)", name, others.Folder, others.Otherwise, log))
+				"and for the reason in the log (%s)", name, printable(others.Folder),
+				printable(others.Otherwise), printable(log)))
 		}
 	}
 	return nil

@@ -20,13 +20,13 @@ import (
 var stdout, stderr = terminal.NewWriter(inLine{os.Stdout}), terminal.NewWriter(inLine{os.Stderr})
 
 // inLine is a writer of lines, in which no name begins another line. Messages name folders as they
-// are on the command line, or in the table of mounts; so these are known.
+// are, so their names are noted where they come from.
 type inLine struct{ w io.Writer }
 
 // Write writes p with the ends of lines, and the tabs, in names as escapes.
 func (l inLine) Write(p []byte) (int, error) {
 	text := string(p)
-	for _, name := range brokenNames() {
+	for _, name := range broken.all() {
 		text = strings.ReplaceAll(text, name, terminal.Line(name))
 	}
 	if _, err := io.WriteString(l.w, text); err != nil {
@@ -35,25 +35,53 @@ func (l inLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// brokenNames returns the names with an end of a line or a tab in them, as they are once their
-// other characters are escaped: of folders on the command line, of the folder where the program is,
-// and of mounts.
-var brokenNames = sync.OnceValue(func() (names []string) {
-	paths := append(slices.Clone(os.Args), workingFolder())
-	for _, m := range allMounts() {
-		paths = append(paths, m.dir, m.source)
-	}
+// brokenNames are names of files and folders with an end of a line or a tab in them. Their other
+// characters are escaped.
+type brokenNames struct {
+	mu    sync.Mutex
+	names []string // the longest first, because a name may contain another one
+}
+
+// broken has the names of the command line and of the folder where the program is. Later also those
+// of mounts and links that it finds, for they may be gone when a message names them.
+var broken = newBrokenNames(append(slices.Clone(os.Args), workingFolder())...)
+
+func newBrokenNames(paths ...string) *brokenNames {
+	b := new(brokenNames)
+	b.note(paths...)
+	return b
+}
+
+// note notes the broken names in paths.
+func (b *brokenNames) note(paths ...string) {
 	for _, path := range paths {
+		if !strings.ContainsAny(path, "\n\t") {
+			continue
+		}
 		for name := range strings.SplitSeq(path, "/") {
 			if strings.ContainsAny(name, "\n\t") && strings.TrimSpace(name) != "" {
-				names = append(names, terminal.Text(name))
+				b.add(terminal.Text(name))
 			}
 		}
 	}
-	// a name may contain another one
-	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) })
-	return slices.Compact(names)
-})
+}
+
+func (b *brokenNames) add(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if slices.Contains(b.names, name) {
+		return
+	}
+	b.names = append(slices.Clone(b.names), name)
+	slices.SortFunc(b.names, func(a, b string) int { return len(b) - len(a) })
+}
+
+// all returns the names, which stay as they are.
+func (b *brokenNames) all() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.names
+}
 
 // onLines returns the text of an error for people. It has more than one line only where errors are
 // joined, or where the error is of a mount: those are texts of ours, in which names are quoted.
