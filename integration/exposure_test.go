@@ -388,6 +388,58 @@ func TestReplacedObjectsStayTheirOwners(t *testing.T) {
 	}
 }
 
+// TestNewObjectsStayPrivate: whatever becomes of a private array in a mount, its objects stay those
+// of its owner, and what only its owner may read stays so.
+func TestNewObjectsStayPrivate(t *testing.T) {
+	needRoot(t)
+	for _, format := range []string{"2", "3"} {
+		store := exposed(t, format)
+		mnt := mount(t, store)
+		chunks := filepath.Join(store, "hidden", map[string]string{"2": ".", "3": "c"}[format])
+		unix.Setxattr(filepath.Join(store, "hidden"), "user.mark", []byte("kept"), 0)
+		for _, step := range []struct{ script, objects string }{
+			{"head -c 64 /dev/zero > hidden.raw", "0 1"},
+			{"truncate -s 0 hidden.raw; sync hidden.raw", ""},
+			{"head -c 33 /dev/zero > hidden.raw", "0 1"},
+			{"head -c 33 /dev/zero >> hidden.raw", "0 1 2"},
+			{"sed -z 's/32/16/' hidden.json > x; rm hidden.json; cp x hidden.json", "0 1 2 3 4"},
+			{"(head -c 128 open.npy | sed s/u1/i1/; head -c 64 open.raw | tr '\\7' '\\1') > x; " +
+				"cat x > hidden.npy", "0"},
+		} {
+			shell(t, mnt, step.script+"; sync .")
+			rightsOf(t, filepath.Join(store, "hidden"), owner, 0)
+			found, err := filepath.Glob(chunks + "/[0-9]")
+			for i, name := range found {
+				found[i] = filepath.Base(name)
+			}
+			if got := strings.Join(found, " "); err != nil || got != step.objects {
+				t.Errorf("format %s: %s: objects %q (%v)", format, step.script, got, err)
+			}
+		}
+		value := make([]byte, 16)
+		n, err := unix.Getxattr(filepath.Join(store, "hidden"), "user.mark", value)
+		if err != nil || string(value[:n]) != "kept" {
+			t.Errorf("format %s: the folder has lost its attribute: %v", format, err)
+		}
+	}
+}
+
+// rightsOf complains of a folder of mode 0755 and of files below it that are not the owner's, or
+// that others have more rights to.
+func rightsOf(t *testing.T, dir string, uid, others uint32) {
+	t.Helper()
+	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		var st unix.Stat_t
+		if err == nil {
+			err = unix.Stat(path, &st)
+		}
+		if err != nil || st.Uid != uid || !d.IsDir() && st.Mode&0o077 != others {
+			t.Errorf("%s: mode %o of %d (%v)", path, st.Mode&0o7777, st.Uid, err)
+		}
+		return nil
+	})
+}
+
 // TestUnwritableArraysShowIt: an array that cannot be written has a mode that says so, and opening
 // it for writing fails, with the reason.
 func TestUnwritableArraysShowIt(t *testing.T) {

@@ -92,12 +92,14 @@ func (h *creation) CreateSpec(ctx context.Context, path string, spec meta.Spec) 
 // CreateFromDocument creates the array, or group, that a document such as a.json describes. The
 // document may be of its parent's format or of the other one.
 func (h *creation) CreateFromDocument(ctx context.Context, path string, doc []byte) error {
-	return h.createFromDocument(ctx, path, doc)
+	return h.createLike(ctx, path, "", doc)
 }
 
-// createFromDocument is CreateFromDocument of a node that also holds other objects.
-func (h *creation) createFromDocument(
-	ctx context.Context, path string, doc []byte, others ...meta.Document) error {
+// createLike is CreateFromDocument of a node that gets the rights of the one at like, and also
+// holds other objects.
+func (h *creation) createLike(
+	ctx context.Context, path, like string, doc []byte, others ...meta.Document,
+) error {
 	h.moving.RLock()
 	defer h.moving.RUnlock()
 	format, err := h.room(ctx, path)
@@ -108,7 +110,7 @@ func (h *creation) createFromDocument(
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}
-	return h.edit.Create(ctx, path, append(docs, others...))
+	return h.edit.CreateLike(ctx, path, like, append(docs, others...))
 }
 
 // A Beside is an array that is made beside another one, to take its place. It follows renames of
@@ -177,15 +179,15 @@ func (b *Beside) Remove(ctx context.Context) error {
 }
 
 // CreateBeside is CreateFromDocument under a name of its own, in the same group as path, for an
-// array that fill gives its content. Listings leave the array out until Rename gives it another
-// name. If the process dies before that, the array is removed when the store is next opened for
-// writing. If fill fails, it is removed at once.
+// array that fill gives its content. It has the rights of the one at path. Listings leave it out
+// until Rename gives it another name. If the process dies before that, the array is removed when
+// the store is next opened for writing. If fill fails, it is removed at once.
 func (h *creation) CreateBeside(
 	ctx context.Context, path string, doc []byte, fill func(beside string) error,
 ) (beside *Beside, err error) {
 	for i := range besideTries {
 		beside = &Beside{h: h.changes, path: catalog.Beside(path, i)}
-		if err = h.createFilled(ctx, beside, doc, fill); !errors.Is(err, iofs.ErrExist) {
+		if err = h.createFilled(ctx, beside, path, doc, fill); !errors.Is(err, iofs.ErrExist) {
 			break
 		}
 	}
@@ -195,9 +197,10 @@ func (h *creation) CreateBeside(
 // besideTries is how many names are tried: others may be taken.
 const besideTries = 100
 
-// createFilled creates an array that is marked as unfinished until it is renamed.
+// createFilled creates an array that is marked as unfinished until it is renamed. It has the rights
+// of the one at like.
 func (h *creation) createFilled(
-	ctx context.Context, beside *Beside, doc []byte, fill func(path string) error,
+	ctx context.Context, beside *Beside, like string, doc []byte, fill func(path string) error,
 ) error {
 	path := beside.path
 	mark, forget, err := h.store.Unfinished().Note(ctx, path)
@@ -209,7 +212,7 @@ func (h *creation) createFilled(
 		marks = append(marks, meta.Document{Name: store.UnfinishedMark, Data: mark})
 	}
 	h.beside.add(beside)
-	if err := h.createFromDocument(ctx, path, doc, marks...); err != nil {
+	if err := h.createLike(ctx, path, like, doc, marks...); err != nil {
 		h.beside.end(func(other *Beside) bool { return other == beside })
 		forget()
 		return err

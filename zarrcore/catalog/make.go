@@ -25,8 +25,11 @@ func Nameable(path string) error {
 
 // Make stores the documents of a new node, all of them or none. The directory of the group above
 // is held open. If another program renames that meanwhile, the node is created in the renamed
-// one. If another program removes it, the node is not created.
-func (cat *Catalog) Make(ctx context.Context, path string, docs []meta.Document) (err error) {
+// one. If another program removes it, the node is not created. If like is not "", it is the path of
+// a node whose rights the new one gets.
+func (cat *Catalog) Make(
+	ctx context.Context, path, like string, docs []meta.Document,
+) (err error) {
 	group := store.Parent(path)
 	in, err := cat.store.Hold(ctx, group, group)
 	if err != nil {
@@ -37,7 +40,7 @@ func (cat *Catalog) Make(ctx context.Context, path string, docs []meta.Document)
 	if err != nil {
 		return err
 	}
-	keys, err := makeNode(ctx, in, path, docs)
+	keys, err := makeNode(ctx, in, path, like, docs)
 	if err != nil {
 		return err
 	}
@@ -73,7 +76,7 @@ func (cat *Catalog) kindIn(ctx context.Context, in *store.Store, path string) (N
 
 // makeNode stores the documents of a new node, and returns their keys and its own. The root has
 // a directory already: its documents are stored one by one, last the one that makes it a node.
-func makeNode(ctx context.Context, in *store.Store, path string, docs []meta.Document) (
+func makeNode(ctx context.Context, in *store.Store, path, like string, docs []meta.Document) (
 	keys []string, err error) {
 	objects := map[string][]byte{}
 	for _, doc := range slices.Backward(docs) {
@@ -86,5 +89,5 @@ func makeNode(ctx context.Context, in *store.Store, path string, docs []meta.Doc
 	if path == "" {
 		return keys, err
 	}
-	return append(keys, path), in.Make(ctx, path, objects)
+	return append(keys, path), in.Make(ctx, path, like, objects)
 }

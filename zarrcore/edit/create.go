@@ -14,7 +14,14 @@ import (
 
 // Create stores the documents of a new node, all of them or none.
 func (e *Editor) Create(ctx context.Context, path string, docs []meta.Document) error {
-	err := e.Catalog.Make(ctx, path, docs)
+	return e.CreateLike(ctx, path, "", docs)
+}
+
+// CreateLike is Create of a node that gets the rights of the one at like.
+func (e *Editor) CreateLike(
+	ctx context.Context, path, like string, docs []meta.Document,
+) error {
+	err := e.Catalog.Make(ctx, path, like, docs)
 	switch {
 	case errors.Is(err, iofs.ErrExist):
 		return &catalog.Error{Op: "create", Path: path, Err: iofs.ErrExist}

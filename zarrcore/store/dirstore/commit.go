@@ -52,7 +52,7 @@ func (o *staged) Commit(ctx context.Context, cond store.If) (info store.Info, er
 // is made for it.
 func (o *staged) destination(cond store.If) (place, error) {
 	if cond.Version == "" || cond.Version == store.Absent {
-		return (&maker{r: o.r, alike: o.options.KeepRights}).place(o.key)
+		return (&maker{r: o.r, alike: o.options.KeepRights, narrow: !o.limit.isNone()}).place(o.key)
 	}
 	p, err := o.r.place(o.key)
 	if err == fs.ErrNotExist {
@@ -81,7 +81,7 @@ func (o *staged) commit(ctx context.Context, p place, cond store.If) (store.Info
 func (o *staged) move(p place, old *unix.Stat_t) (store.Info, error) {
 	err := o.reopen(0)
 	if err == nil {
-		p.keep(o.fd, old)
+		o.keep(o.fd, p, old)
 		err = unix.Renameat(o.s.fd, o.name, p.dir, p.name)
 	}
 	if err == unix.EXDEV {
@@ -98,6 +98,16 @@ func (o *staged) move(p place, old *unix.Stat_t) (store.Info, error) {
 	return info, err
 }
 
+// keep gives the file that is open as fd the rights of the object at p that old describes. If there
+// is none, it gives those of a new object.
+func (o *staged) keep(fd int, p place, old *unix.Stat_t) {
+	if old == nil {
+		o.limit.keep(fd)
+		return
+	}
+	p.keep(fd, old)
+}
+
 // copy puts the object into another file system than the staging folder's, which is mounted below
 // the root.
 func (o *staged) copy(p place, old *unix.Stat_t) (store.Info, error) {
@@ -107,7 +117,7 @@ func (o *staged) copy(p place, old *unix.Stat_t) (store.Info, error) {
 		return store.Info{}, err
 	}
 	defer o.s.forget()
-	st, err := o.copyTo(temp, func(fd int) { p.keep(fd, old) })
+	st, err := o.copyTo(temp, func(fd int) { o.keep(fd, p, old) })
 	if err == nil {
 		err = unix.Renameat(temp.dir, temp.name, p.dir, p.name)
 	}
@@ -131,12 +141,13 @@ func (o *staged) copyTo(temp place, prepare func(fd int)) (st unix.Stat_t, err e
 		return st, err
 	}
 	defer src.Close()
-	dst, err := openIn(temp.dir, temp.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
+	fd, err := openAs(temp.dir, temp.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, o.limit.mode())
 	if err != nil {
 		return st, err
 	}
+	dst := os.NewFile(uintptr(fd), temp.name)
 	defer dst.Close()
-	prepare(int(dst.Fd()))
+	prepare(fd)
 	if _, err := io.Copy(onlyWriter{dst}, src); err != nil {
 		return st, bare(err)
 	}

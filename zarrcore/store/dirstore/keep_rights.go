@@ -3,12 +3,12 @@ package dirstore
 import "golang.org/x/sys/unix"
 
 // keep gives the file that is open as fd the mode, owner and extended attributes of the object at p
-// that it is to replace. old describes that object; nil: there is none. A right that somebody has
-// taken away from an object, or given to it, survives that way. What this process may not set stays
-// as it is in a new file: that is not a reason to store nothing.
+// that it is to replace. old describes that object. A right that somebody has taken away from an
+// object, or given to it, survives that way. What this process may not set stays as it is in a new
+// file: that is not a reason to store nothing.
 func (p place) keep(fd int, old *unix.Stat_t) {
 	var now unix.Stat_t
-	if old == nil || fstat(fd, &now) != nil {
+	if fstat(fd, &now) != nil {
 		return
 	}
 	if kindOf(old) == unix.S_IFLNK {
@@ -30,8 +30,9 @@ func (p place) keep(fd int, old *unix.Stat_t) {
 }
 
 // keepAbove gives a new directory the mode and owner of the one above it, which is open. Users who
-// may change what is in that one can then change what is in the new one too.
-func keepAbove(above int, name string) {
+// may change what is in that one can then change what is in the new one too. If narrow is set, they
+// get no right that the umask has kept from them.
+func keepAbove(above int, name string, narrow bool) {
 	fd, err := openat(above, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	if err != nil {
 		return
@@ -40,6 +41,9 @@ func keepAbove(above int, name string) {
 	var want, now unix.Stat_t
 	if fstat(above, &want) != nil || fstat(fd, &now) != nil || int(now.Uid) != unix.Geteuid() {
 		return // another program has put a directory of its own there meanwhile
+	}
+	if narrow {
+		want.Mode &= now.Mode | 0o7700
 	}
 	mode := permissions(&want)
 	if want.Uid != now.Uid || want.Gid != now.Gid {

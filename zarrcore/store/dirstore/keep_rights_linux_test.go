@@ -1,6 +1,8 @@
 package dirstore
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -104,5 +106,70 @@ func TestStagedIsPrivate(t *testing.T) {
 	}
 	if info, err := os.Stat(found[0]); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the staging folder: %v (%v)", info.Mode(), err)
+	}
+}
+
+// TestNewObjectsAreLimited: a new object of an array is not more open than the array's document.
+// That also holds at the root, and in another file system.
+func TestNewObjectsAreLimited(t *testing.T) {
+	for _, document := range []string{"zarr.json", ".zarray"} {
+		dir := t.TempDir()
+		mountTmpfs(t, filepath.Join(dir, "far"), "size=1m")
+		root := store.New(open(t, dir, ways["beneath"]), "")
+		for _, array := range []string{"", "near", "far/a"} {
+			os.Mkdir(filepath.Join(dir, array), 0o700)
+			path := filepath.Join(dir, array, document)
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			st, err := root.Hold(t.Context(), array, array)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := st.Put(t.Context(), store.Join(array, "c/0"), []byte("x")); err != nil {
+				t.Error(err)
+			}
+			wantMode(t, filepath.Join(dir, array, "c/0"), 0o600)
+			if array != "" {
+				wantMode(t, filepath.Join(dir, array, "c"), 0o700)
+				st.Close()
+			}
+		}
+	}
+}
+
+// TestMadeAlike: a directory that is made with the rights of another one has them, also in another
+// file system.
+func TestMadeAlike(t *testing.T) {
+	dir := t.TempDir()
+	mountTmpfs(t, filepath.Join(dir, "far"), "size=1m")
+	st := store.New(open(t, dir, ways["beneath"]), "")
+	for _, group := range []string{"near", "far"} {
+		old := filepath.Join(dir, group, "a")
+		writeFiles(t, old, map[string][]byte{".zarray": nil, ".zattrs": nil})
+		os.Chmod(old, 0o711)
+		os.Chmod(filepath.Join(old, ".zarray"), 0o640)
+		os.Chmod(filepath.Join(old, ".zattrs"), 0o604)
+		made := map[string][]byte{".zarray": nil, ".zattrs": nil, "zarr.json": nil}
+		if err := st.Make(t.Context(), group+"/b", group+"/a", made); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Make(t.Context(), group+"/b", group+"/a", made); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("where something is: %v", err)
+		}
+		for name, mode := range map[string]uint32{
+			"": 0o711, ".zarray": 0o640, ".zattrs": 0o604, "zarr.json": 0o640,
+		} {
+			wantMode(t, filepath.Join(dir, group, "b", name), mode)
+		}
+	}
+}
+
+// wantMode complains of a file or directory with another mode.
+func wantMode(t *testing.T, path string, mode uint32) {
+	t.Helper()
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil || uint32(st.Mode)&0o7777 != mode {
+		t.Errorf("%s: mode %o (%v), want %o", path, st.Mode&0o7777, err, mode)
 	}
 }

@@ -60,7 +60,7 @@ var script = []struct {
 			return err
 		}
 		documents := map[string][]byte{"zarr.json": oldObject, store.UnfinishedMark: mark}
-		if err := s.Make(ctx, "x~0", documents); err != nil {
+		if err := s.Make(ctx, "x~0", "", documents); err != nil {
 			return err
 		}
 		if err := s.Put(ctx, "x~0/c/0", oldObject); err != nil {

@@ -42,9 +42,10 @@ func (r *root) placeIn(key string, open func(dir string) (int, error)) (place, e
 // A maker finds places, and makes the directories above them that are missing, except the root
 // itself.
 type maker struct {
-	r     *root
-	alike bool     // they get the rights to the directory that they are made in
-	made  []string // the outermost first
+	r      *root
+	alike  bool     // they get the rights to the directory that they are made in
+	narrow bool     // they get no right that users do not have there
+	made   []string // the outermost first
 }
 
 // place finds the place of key.
@@ -66,8 +67,8 @@ func (m *maker) parent(dir string) (fd int, err error) {
 		return -1, err
 	}
 	err = unix.Mkdirat(above, path.Base(dir), 0o777)
-	if err == nil && m.alike {
-		keepAbove(above, path.Base(dir))
+	if err == nil && (m.alike || m.narrow) {
+		keepAbove(above, path.Base(dir), !m.alike)
 	}
 	unix.Close(above)
 	if err == nil {

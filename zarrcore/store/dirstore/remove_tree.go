@@ -80,7 +80,7 @@ func (p place) removeInPlace() error {
 // removeDocuments removes the documents of an array or group. After an error all of them are there.
 func (p place) removeDocuments() error {
 	removed := false
-	for _, document := range []string{"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"} {
+	for _, document := range documents {
 		err := bare(p.r.os.Remove(p.key + "/" + document))
 		if err != nil && err != unix.ENOENT && !removed {
 			return err

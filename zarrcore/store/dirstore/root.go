@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -26,6 +27,9 @@ type root struct {
 	paths [][]string
 	above *root  // of the store, where this is a directory of it that is held open; otherwise nil
 	path  string // that it had there when it was opened
+
+	limited sync.Once
+	limit   limit // of new objects in a directory that is held open, once limited is done
 }
 
 // common is what a store has once, however many directories of it are held open.

@@ -15,6 +15,7 @@ type staged struct {
 	r       *root
 	s       *staging // nil: there is no file yet
 	key     string
+	limit   limit
 	name    string // in the staging folder; "" once renamed
 	fd      int    // -1 while not open
 	size    int64
@@ -57,7 +58,7 @@ func (o *staged) begin() error {
 	if err != nil {
 		return err
 	}
-	o.s, o.name = s, s.newName()
+	o.s, o.name, o.limit = s, s.newName(), o.r.limitOf(o.key)
 	return o.reopen(unix.O_CREAT | unix.O_EXCL)
 }
 
@@ -113,7 +114,7 @@ func stamp(dir int, name string) error {
 
 func (o *staged) reopen(flags int) (err error) {
 	if o.fd < 0 {
-		o.fd, err = openat(o.s.fd, o.name, unix.O_WRONLY|flags)
+		o.fd, err = openAs(o.s.fd, o.name, unix.O_WRONLY|flags, o.limit.mode())
 		if err == nil {
 			o.s.open.Add(1)
 		}

@@ -67,9 +67,14 @@ func openIn(dir int, name string, flags int) (*os.File, error) {
 }
 
 func openat(dir int, name string, flags int) (int, error) {
+	return openAs(dir, name, flags, 0o666)
+}
+
+// openAs is openat. A file that it makes has the mode, as far as the umask leaves it.
+func openAs(dir int, name string, flags int, mode uint32) (int, error) {
 	for {
 		fd, err := unix.Openat(dir, name,
-			flags|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o666)
+			flags|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, mode)
 		if err != unix.EINTR {
 			return fd, err
 		}

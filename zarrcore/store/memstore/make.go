@@ -15,12 +15,12 @@ var (
 )
 
 // Make makes a directory with objects; see store.Maker.
-func (d *Driver) Make(ctx context.Context, dir string, objects map[string][]byte) error {
+func (d *Driver) Make(ctx context.Context, dir, _ string, objects map[string][]byte) error {
 	return d.make(ctx, func() (string, error) { return dir, nil }, objects)
 }
 
 // Make is the store's.
-func (h *held) Make(ctx context.Context, dir string, objects map[string][]byte) error {
+func (h *held) Make(ctx context.Context, dir, _ string, objects map[string][]byte) error {
 	return h.d.make(ctx, func() (string, error) { return h.keyLocked(dir) }, objects)
 }
 

@@ -41,7 +41,9 @@ func (f *faultyWriter) Stage(
 
 // Make is the driver's, where it has one, or a fault of staging, syncing or committing any of the
 // objects.
-func (f *faultyWriter) Make(ctx context.Context, dir string, objects map[string][]byte) error {
+func (f *faultyWriter) Make(
+	ctx context.Context, dir, like string, objects map[string][]byte,
+) error {
 	m, ok := f.writer.(store.Maker)
 	if !ok {
 		return errors.ErrUnsupported
@@ -53,7 +55,7 @@ func (f *faultyWriter) Make(ctx context.Context, dir string, objects map[string]
 			}
 		}
 	}
-	return m.Make(ctx, dir, objects)
+	return m.Make(ctx, dir, like, objects)
 }
 
 // SyncStaged is the driver's, or a fault for any of the objects.

@@ -149,23 +149,23 @@ type stored struct{ *store.Store }
 func (s holding) making() {
 	w, st := s.writer(map[string][]byte{"g/zarr.json": nil, "x": nil})
 	objects := map[string][]byte{".zarray": []byte("array"), ".zattrs": []byte("attrs")}
-	if err := st.Make(s.Context(), "g/a", objects); err != nil {
+	if err := st.Make(s.Context(), "g/a", "", objects); err != nil {
 		s.Fatal(err)
 	}
 	s.wantList(w, "g", "zarr.json", "a/")
 	s.wantList(w, "g/a", ".zarray", ".zattrs")
 	s.wantContent(w, "g/a/.zarray", []byte("array"))
 	s.wantContent(w, "g/a/.zattrs", []byte("attrs"))
-	if err := st.Make(s.Context(), "g/a", objects); !errors.Is(err, fs.ErrExist) {
+	if err := st.Make(s.Context(), "g/a", "", objects); !errors.Is(err, fs.ErrExist) {
 		s.Errorf("Make where there is a directory: %v, want fs.ErrExist", err)
 	}
 	if _, ok := w.(store.Maker); !ok {
 		return
 	}
-	if err := st.Make(s.Context(), "x", objects); !errors.Is(err, fs.ErrExist) {
+	if err := st.Make(s.Context(), "x", "", objects); !errors.Is(err, fs.ErrExist) {
 		s.Errorf("Make where there is an object: %v, want fs.ErrExist", err)
 	}
-	if err := st.Make(s.Context(), "none/a", objects); !errors.Is(err, fs.ErrNotExist) {
+	if err := st.Make(s.Context(), "none/a", "", objects); !errors.Is(err, fs.ErrNotExist) {
 		s.Errorf("Make in a directory that is missing: %v, want fs.ErrNotExist", err)
 	}
 	s.wantList(w, "", "g/", "x")
