@@ -73,6 +73,15 @@ func (e KeyEncoding) Parse(key string, rank int) ([]int64, bool) {
 	return coords, len(coords) == rank && e.Key(coords) == key
 }
 
+// Folder returns the name of the one directory, relative to the array, that holds all objects of a
+// grid of so many axes. It is "" if there is none.
+func (e KeyEncoding) Folder(rank int) string {
+	if e.Kind == KeyDefault && e.Separator == '/' && rank > 0 {
+		return "c"
+	}
+	return ""
+}
+
 // Leads reports whether a directory, named relative to the array, may hold
 // objects of a grid of so many axes: its name is the beginning of a key.
 func (e KeyEncoding) Leads(dir string, rank int) bool {

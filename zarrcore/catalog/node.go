@@ -1,10 +1,12 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"os"
 	"sync"
 	"time"
 
@@ -59,6 +61,7 @@ type origin struct {
 	in      *store.Store
 	found   sheaf        // its documents, if they were asked for at once
 	encodes func() error // nil: unknown
+	sealed  error        // why the folder of an array's objects cannot be changed
 }
 
 // DocumentLimit bounds a metadata document, in bytes.
@@ -91,8 +94,26 @@ func (cat *reader) node(ctx context.Context, path string) (*Node, error) {
 	n, err := cat.nodeFor(ctx, cat.store, path, toLook)
 	if err == nil {
 		n.Folder, n.FolderModTime, n.FolderChanged = folder.Rights, folder.ModTime, folder.Changed
+		n.sealed = cat.sealed(ctx, n)
 	}
 	return n, err
+}
+
+// sealed returns why the folder that holds all objects of the node cannot be changed. Root can
+// change any, so nothing is looked at then.
+func (cat *reader) sealed(ctx context.Context, n *Node) error {
+	if n.Kind != ArrayNode || n.Meta == nil || !n.Folder.Known || os.Geteuid() == 0 {
+		return nil
+	}
+	folder := n.Meta.Keys.Folder(len(n.Meta.Shape))
+	if folder == "" {
+		return nil
+	}
+	err := cat.store.Dirs().MayWrite(ctx, store.Join(n.Path, folder))
+	if err == nil || errors.Is(err, iofs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("the folder of its chunks in the store may not be changed: %w", err)
 }
 
 // NodeIn is Node in a directory that is held open.
@@ -331,8 +352,8 @@ func (n *Node) setGroup(g *meta.Group) {
 var ErrVersion1 = fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w",
 	errors.ErrUnsupported)
 
-// Writable returns nil if data can be written to the array that the node is, as
-// far as its metadata says, or why not.
+// Writable returns nil if data can be written to the array that the node is, or why not. It knows
+// what the metadata and the folder of its objects say.
 func (n *Node) Writable() error {
 	switch {
 	case n.Err != nil:
@@ -340,9 +361,9 @@ func (n *Node) Writable() error {
 	case n.Format == 1:
 		return ErrVersion1
 	case n.encodes == nil:
-		return nil
+		return n.sealed
 	}
-	return n.encodes()
+	return cmp.Or(n.encodes(), n.sealed)
 }
 
 // InFortranOrder reports whether the array that n describes is shown with its axes reversed.

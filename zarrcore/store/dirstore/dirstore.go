@@ -26,8 +26,8 @@
 // An object is written into a temporary file, synced, and renamed to its place. The temporary files
 // of a driver are in one staging folder, which Close removes. A commit holds a lock that
 // tensorstore knows: see tensorstore_lock.go. Large objects pass the page cache: see direct.go. A
-// file that replaces another one gets its mode, owner and extended attributes: see keep_rights.go. A
-// new one is not more open than its array's document: see limit.go.
+// file that replaces another one gets its mode, owner and extended attributes: see keep_rights.go.
+// A new one is not more open than its array's document: see limit.go.
 // Directories are made as they are needed, below the root or the directory that is held (see
 // [Driver.Hold]); modes follow the umask, or Options.KeepRights.
 //

@@ -59,8 +59,8 @@ func (l limit) isNone() bool {
 	return l.isOurs() && (!l.document.Known || l.document.Mode&all == all)
 }
 
-// keep gives the file that is open as fd the owner and group of the document, as far as this process
-// may. The file was made with that mode.
+// keep gives the file that is open as fd the owner and group of the document, as far as this
+// process may. The file was made with that mode.
 func (l limit) keep(fd int) {
 	var now unix.Stat_t
 	if l.isOurs() || fstat(fd, &now) != nil {
