@@ -68,15 +68,6 @@ func (p place) throw() (thrown bool, err error) {
 	return true, ignoring(p.r.area.discard(s, name), unix.EBUSY)
 }
 
-// removeInPlace removes a tree that cannot be moved: its documents first, without which it is not
-// an array or group any more.
-func (p place) removeInPlace() error {
-	if err := p.removeDocuments(); err != nil {
-		return err
-	}
-	return bare(p.r.os.RemoveAll(p.key))
-}
-
 // removeDocuments removes the documents of an array or group. After an error all of them are there.
 func (p place) removeDocuments() error {
 	removed := false

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -62,6 +63,42 @@ func TestReplaceUndone(t *testing.T) {
 	want := map[string]string{"far/a/.zarray": "a", "far/b/zarr.json": "b"}
 	if got := readFiles(t, dir); !maps.Equal(got, want) {
 		t.Errorf("left: %s", names(got))
+	}
+}
+
+// TestRemoveUndone: an array in a file system that is mounted below the root keeps its documents if
+// an object of it cannot be removed. The error names that object.
+func TestRemoveUndone(t *testing.T) {
+	for _, tree := range []string{"far/a", "far"} {
+		dir := t.TempDir()
+		far := filepath.Join(dir, "far")
+		mountTmpfs(t, far, "size=1m")
+		array := map[string][]byte{"a/.zarray": []byte("a"), "a/.zattrs": []byte("b"),
+			"a/0/0": nil, "a/0/1": nil, "zarr.json": nil}
+		writeFiles(t, far, array)
+		busy := filepath.Join(far, "a/0/1")
+		if err := unix.Mount(busy, busy, "", unix.MS_BIND, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Unmount(busy, unix.MNT_DETACH) })
+		s := store.New(open(t, dir, ways["beneath"]), "")
+		err := s.Dirs().RemoveAll(t.Context(), tree)
+		if !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), "far/a/0/1") {
+			t.Errorf("RemoveAll: %v, want EBUSY of far/a/0/1", err)
+		}
+		got := readFiles(t, far)
+		delete(got, "a/0/0")
+		want := map[string]string{"a/.zarray": "a", "a/.zattrs": "b", "a/0/1": "", "zarr.json": ""}
+		if !maps.Equal(got, want) {
+			t.Errorf("left: %s", names(got))
+		}
+		if err := unix.Unmount(busy, 0); err != nil {
+			t.Fatal(err)
+		}
+		err = s.Dirs().RemoveAll(t.Context(), "far/a")
+		if _, there := os.Stat(far + "/a"); err != nil || !errors.Is(there, fs.ErrNotExist) {
+			t.Errorf("the second RemoveAll: %v, %v", err, there)
+		}
 	}
 }
 
