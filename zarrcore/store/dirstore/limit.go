@@ -13,7 +13,10 @@ var documents = []string{"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetada
 
 // limit is what a new object of an array or group may be to users: no more than its document is. So
 // what only its owner may read stays so. The zero limit is that of a node that has no document yet.
-type limit struct{ document store.Rights }
+type limit struct {
+	document store.Rights
+	foreign  bool // a new file has not the owner and group of the document by itself
+}
 
 // limitOf returns the limit of a new object at key. The directory of an array is held open while
 // something is stored there. So one look at its document does for many objects.
@@ -36,6 +39,8 @@ func (r *root) findLimit(dir string) (l limit) {
 			l.document = l.document.And(rights)
 		}
 	}
+	d := l.document
+	l.foreign = d.Known && (int(d.UID) != unix.Geteuid() || int(d.GID) != unix.Getegid())
 	return l
 }
 
@@ -47,23 +52,17 @@ func (l limit) mode() uint32 {
 	return 0o600 | l.document.Mode&0o066
 }
 
-// isOurs reports whether a new file has the owner and group of the document by itself.
-func (l limit) isOurs() bool {
-	return !l.document.Known ||
-		int(l.document.UID) == unix.Geteuid() && int(l.document.GID) == unix.Getegid()
-}
-
 // isNone reports whether a new directory needs no look at the one above it.
 func (l limit) isNone() bool {
 	const all = 0o044
-	return l.isOurs() && (!l.document.Known || l.document.Mode&all == all)
+	return !l.foreign && (!l.document.Known || l.document.Mode&all == all)
 }
 
 // keep gives the file that is open as fd the owner and group of the document, as far as this
 // process may. The file was made with that mode.
 func (l limit) keep(fd int) {
 	var now unix.Stat_t
-	if l.isOurs() || fstat(fd, &now) != nil {
+	if !l.foreign || fstat(fd, &now) != nil {
 		return
 	}
 	want := now
