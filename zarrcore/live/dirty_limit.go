@@ -1,7 +1,8 @@
 package live
 
 // This file is about writers that wait: while more is dirty than memory (--dirty-size) and scratch
-// have room for, and while they are too far ahead of the store.
+// have room for, and while they are too far ahead of the store. A write first waits for what is on
+// its way (makesWait). Behind its own bytes it waits until the limit is kept (keepToDirtyLimit).
 
 // How far a writer runs ahead of the store, in bytes: by a slab of objects, within these limits.
 const (
@@ -22,6 +23,18 @@ func (d *draft) makesWait() bool {
 func (d *draft) backlogMost() int64 {
 	slab := d.live.Load().gen.Objects.SlabBytes()
 	return min(max(slab, drainLeast), drainMost, d.h.of.Dirty.Limit()/2)
+}
+
+// keepToDirtyLimit makes the writer of a wait while something is stored, if more is dirty than may
+// be. The caller has called alone, which is undone meanwhile.
+func (a handle) keepToDirtyLimit() {
+	if a.h.of.Dirty.Over() <= 0 {
+		return
+	}
+	a.lineage.part(a.draft)
+	a.h.relieve(a.draft)
+	a.lineage.pair.Lock()
+	a.draft.mu.Lock()
 }
 
 // crowdRuns is after how many runs a write looks whether to wait until something is

@@ -137,15 +137,3 @@ func (a handle) writeAfter(ctx context.Context, p []byte, off int64, must bool) 
 	}
 	return len(p), nil
 }
-
-// keepToDirtyLimit stores something if more is dirty than may be. The caller has called alone,
-// which is undone meanwhile.
-func (a handle) keepToDirtyLimit() {
-	if a.h.of.Dirty.Over() <= 0 {
-		return
-	}
-	a.lineage.part(a.draft)
-	a.h.relieve(a.draft)
-	a.lineage.pair.Lock()
-	a.draft.mu.Lock()
-}

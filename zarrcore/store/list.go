@@ -33,8 +33,9 @@ func Survey(ctx context.Context, d Driver, dir string, yield func(Entry, Info) e
 	return (&Reader{keyspace{driver: d}}).Survey(ctx, dir, yield)
 }
 
-// Survey calls yield for each direct child of dir, as List does, with what Stat says of it. Of a
-// directory that may be its name alone. An object that vanishes meanwhile is left out.
+// Survey calls yield for each direct child of dir, as List does, with what Stat says of it, except
+// its rights. Of a directory that may be its name alone. An object that vanishes meanwhile is left
+// out.
 func (r *Reader) Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error {
 	sv, ok := r.driver.(Surveyor)
 	if !ok {
@@ -58,7 +59,8 @@ func (r *Reader) Survey(ctx context.Context, dir string, yield func(Entry, Info)
 	return annotate("list", dir, err)
 }
 
-// survey yields one child, of which only its name is known.
+// survey yields one child, of which only its name is known. A Stat is asked for the rest, and its
+// rights are left out, as a Surveyor leaves them out.
 func (r *Reader) survey(
 	ctx context.Context, dir string, e Entry, yield func(Entry, Info) error,
 ) error {
@@ -69,6 +71,7 @@ func (r *Reader) survey(
 	if err != nil || info.Dir {
 		return ctx.Err()
 	}
+	info.Rights = Rights{}
 	return yield(e, info)
 }
 

@@ -117,6 +117,22 @@ func (s listing) survey() {
 	d := s.listed(map[string][]byte{"a/zarr.json": []byte("{}"), "a/empty": nil, "a/c/0": {1, 2, 3},
 		"b": {4}})
 	st := store.New(d, "test")
+	s.describes(st, d)
+	s.describes(store.New(struct{ store.Driver }{d}, "test"), d) // by a Stat of each
+	stop := errors.New("stop")
+	if err := st.Survey(s.Context(), "a", func(store.Entry, store.Info) error {
+		return stop
+	}); err != stop {
+		s.Errorf("Survey with a yield that fails: %v, want its own error", err)
+	}
+	if err := st.Survey(s.Context(), "none", nil); !errors.Is(err, fs.ErrNotExist) {
+		s.Errorf("Survey of a missing directory: %v, want fs.ErrNotExist", err)
+	}
+}
+
+// describes holds that a survey of each directory has the children that d lists, and says of each
+// what Stat of d says.
+func (s listing) describes(st *store.Store, d store.Driver) {
 	for _, dir := range []string{"", "a", "a/c"} {
 		listed, surveyed := map[store.Entry]bool{}, map[store.Entry]bool{}
 		err := d.List(s.Context(), dir, func(e store.Entry) error { listed[e] = true; return nil })
@@ -137,14 +153,5 @@ func (s listing) survey() {
 		if err != nil || !maps.Equal(listed, surveyed) {
 			s.Errorf("Survey(%q): %v, %v; List has %v", dir, surveyed, err, listed)
 		}
-	}
-	stop := errors.New("stop")
-	if err := st.Survey(s.Context(), "a", func(store.Entry, store.Info) error {
-		return stop
-	}); err != stop {
-		s.Errorf("Survey with a yield that fails: %v, want its own error", err)
-	}
-	if err := st.Survey(s.Context(), "none", nil); !errors.Is(err, fs.ErrNotExist) {
-		s.Errorf("Survey of a missing directory: %v, want fs.ErrNotExist", err)
 	}
 }
