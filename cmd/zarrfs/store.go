@@ -30,15 +30,24 @@ type opener func(location string, o *openOptions) (*source, error)
 type backend struct {
 	open opener
 	zip  opener // of zip files in such stores, which have the scheme zip+…; nil: there are none
+
+	// end the names of local files that are such stores; a file of another name is NAME:PATH. nil:
+	// no local file is one
+	endings []string
+}
+
+// hasEnding reports whether the name of a local file says that it is such a store.
+func (b backend) hasEnding(path string) bool {
+	return slices.Contains(b.endings, strings.ToLower(filepath.Ext(path)))
 }
 
 // backends are the kinds of stores by the schemes of their URLs. A path without a scheme is a file
 // URL.
 var backends = map[string]backend{
 	"file":  {open: openLocal},
-	"zip":   {open: openZip},
-	"http":  {openWeb("http"), openWebZip("http")},
-	"https": {openWeb("https"), openWebZip("https")},
+	"zip":   {open: openZip, endings: zipSuffixes},
+	"http":  {open: openWeb("http"), zip: openWebZip("http")},
+	"https": {open: openWeb("https"), zip: openWebZip("https")},
 	"s3":    inBucket("s3", s3store.Parse, s3store.Open, s3Options, "aws s3 cp --recursive"),
 	"gs":    inBucket("gs", gcsstore.Parse, gcsstore.Open, gcsOptions, "gcloud storage cp -r"),
 	"az":    inContainer("az"),
@@ -68,6 +77,12 @@ func (s *source) mayWrite(name string) error {
 // openSource opens the store that a path or URL names; o may be nil.
 func openSource(name string, o *openOptions) (*source, error) {
 	scheme, location := splitScheme(name)
+	if scheme == "file" {
+		var err error
+		if scheme, err = schemeOfPath(location); err != nil {
+			return nil, storeErr(err)
+		}
+	}
 	kind, isZip := strings.CutPrefix(scheme, "zip+")
 	open := backends[kind].open
 	if isZip {
@@ -83,11 +98,43 @@ func openSource(name string, o *openOptions) (*source, error) {
 	return s, storeErr(err)
 }
 
-// splitScheme splits a URL; a plain path has the scheme file. "zip:" says of a path that a zip file
-// is there, whatever its name.
+// schemeOfPath returns the scheme of the store at a local path: that of the ending of a file, and
+// otherwise "file".
+func schemeOfPath(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return "file", nil // openLocal says why there is nothing
+	}
+	kinds := fileKinds()
+	for _, scheme := range kinds {
+		if backends[scheme].hasEnding(path) {
+			return scheme, nil
+		}
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return "", errors.Join(fmt.Errorf("%s is a file; a store is a folder, or a %s file (for one "+
+		"of another name: %s:%[1]s)", path, strings.Join(kinds, " or "), kinds[0]), parentHint(abs))
+}
+
+// fileKinds returns the schemes of the stores that are local files.
+func fileKinds() (schemes []string) {
+	for _, scheme := range slices.Sorted(maps.Keys(backends)) {
+		if len(backends[scheme].endings) > 0 {
+			schemes = append(schemes, scheme)
+		}
+	}
+	return schemes
+}
+
+// splitScheme splits a URL; a plain path has the scheme file. "zip:", or another kind of local
+// files, says of a path that such a file is there, whatever its name.
 func splitScheme(name string) (scheme, location string) {
-	if path, ok := strings.CutPrefix(name, "zip:"); ok {
-		return "zip", strings.TrimPrefix(path, "//")
+	kind, path, _ := strings.Cut(name, ":")
+	if slices.Contains(fileKinds(), kind) {
+		return kind, strings.TrimPrefix(path, "//")
 	}
 	i := strings.Index(name, "://")
 	if i <= 0 || strings.ContainsAny(name[:i], "/.") {
@@ -103,13 +150,13 @@ func splitScheme(name string) (scheme, location string) {
 	return scheme, strings.TrimPrefix(location, "localhost")
 }
 
-// openLocal opens a store in a local folder, or in a zip file whose name says so.
+// openLocal opens a store in a local folder.
 func openLocal(path string, o *openOptions) (*source, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(abs)
+	_, err = os.Stat(abs)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
 		return nil, fmt.Errorf("%s: no such folder%s", path,
@@ -118,11 +165,6 @@ func openLocal(path string, o *openOptions) (*source, error) {
 					filepath.Dir(abs), path)))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
-	case !info.IsDir() && isZipName(path):
-		return openZip(path, nil)
-	case !info.IsDir():
-		return nil, errors.Join(fmt.Errorf("%s is a file; a store is a folder, or a zip file "+
-			"(for one of another name: zip:%[1]s)", path), parentHint(abs))
 	}
 	if m, ok := mountAround(abs); ok {
 		return nil, fmt.Errorf("%s is in the mount of %s at %s; name the store itself", path,
@@ -138,6 +180,7 @@ func openLocal(path string, o *openOptions) (*source, error) {
 // zipSuffixes end the names of zip files. The second one is that of OME-Zarr.
 var zipSuffixes = []string{".zip", ".ozx"}
 
+// isZipName reports whether the name of a remote object is that of a zip file.
 func isZipName(path string) bool {
 	return slices.Contains(zipSuffixes, strings.ToLower(filepath.Ext(path)))
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,4 +53,39 @@ func TestStoreWithoutAdvice(t *testing.T) {
 			t.Errorf("%v: exit code %d: %q, want %q", args, code, out, name+advice)
 		}
 	}
+}
+
+// TestEndingsOfFiles: a new kind of local files is one row of the table. Its names and its scheme
+// open such files, and the text about a file of no kind names it.
+func TestEndingsOfFiles(t *testing.T) {
+	errOpened := errors.New("opened")
+	backends["jar"] = backend{endings: []string{".jar"},
+		open: func(path string, _ *openOptions) (*source, error) {
+			return nil, fmt.Errorf("%w %s", errOpened, path)
+		}}
+	t.Cleanup(func() { delete(backends, "jar") })
+	at := func(name string) string { return filepath.Join(t.TempDir(), name) }
+	ending, upper, none, folder := at("a.jar"), at("a.JAR"), at("a.bin"), at("b.jar")
+	for _, file := range []string{ending, upper, none} {
+		noError(t, "write", os.WriteFile(file, nil, 0o666))
+	}
+	noError(t, "mkdir", os.Mkdir(folder, 0o777))
+	for name, want := range map[string]string{
+		ending: ending, upper: upper, "file://" + ending: ending,
+		"jar:" + none: none, "jar://" + none: none,
+	} {
+		_, err := openSource(name, nil)
+		if !errors.Is(err, errOpened) || err.Error() != "opened "+want {
+			t.Errorf("%s: %v, want that %s was opened", name, err, want)
+		}
+	}
+	_, err := openSource(none, nil)
+	want := none + " is a file; a store is a folder, or a jar or zip file (for one of another name: " +
+		"jar:" + none + ")"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	s, err := openSource(folder, nil)
+	noError(t, "open a folder with such a name", err)
+	s.Close()
 }
