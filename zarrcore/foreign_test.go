@@ -72,7 +72,10 @@ func TestCreateByForeignDocument(t *testing.T) {
 				`[3, 4]`, `[10, 4]`},
 			`'>f4' [10 4] chunks [5 2] fill 7fc00000 names [y x] bytes numcodecs.gzip{"level":3} ` +
 				`{"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
-		{"v3, a codec of its own", foreignV3, []string{gzip, gzip + `, {"name": "crc32c"}`},
+		{"v3, a checksum", foreignV3, []string{gzip, gzip + `, {"name": "crc32c"}`},
+			`'<f4' [10 4] chunks [3 4] fill 0000c07f names [y x] numcodecs.gzip{"level":3} bytes ` +
+				`numcodecs.crc32c{} {"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
+		{"v3, a codec of its own", foreignV3, []string{gzip, gzip + `, {"name": "zarrs.gdeflate"}`},
 			`'<f4' [10 4] chunks [3 4] fill 0000c07f names [y x] bytes numcodecs.zstd{"level":0} ` +
 				`{"a":1,"_ARRAY_DIMENSIONS":["y","x"]}`},
 		{"v3, order F", foreignV3,

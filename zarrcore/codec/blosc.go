@@ -5,6 +5,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/compress/blosc"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
@@ -28,7 +29,7 @@ func bloscEncoder(in state, cfg config) (compress.Encoder, error) {
 	} else {
 		e.Shuffle = blosc.AutoShuffle
 	}
-	name, err := cfg.oneOf("cname", name, "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
+	name, err := cfg.oneOf("cname", name, meta.BloscNames...)
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +52,7 @@ func bloscEncoder(in state, cfg config) (compress.Encoder, error) {
 	return e, err
 }
 
+// bloscInner has each of meta.BloscNames.
 var bloscInner = map[string]blosc.Inner{
 	"blosclz": blosc.BloscLZ, "lz4": blosc.LZ4, "lz4hc": blosc.LZ4HC, "snappy": blosc.Snappy,
 	"zlib": blosc.Zlib, "zstd": blosc.Zstd,

@@ -63,6 +63,10 @@ func withRest(ordered, config pyjson.Value, parameters []CodecParameter) pyjson.
 // renamed is for codecs that differ in their names alone.
 func renamed(c Codec) Codec { return Codec{numcodecs + c.Name, c.Config} }
 
+// implied is for bytes, which the chains of both versions have here. Documents of version 2 do not
+// say it.
+func implied(c Codec) Codec { return c }
+
 // zstdInV2 leaves a checksum out unless it is true, since numcodecs did not know it at first.
 func zstdInV2(c Codec) Codec {
 	if checksum, _ := c.Config.Get("checksum").Bool(); !checksum {

@@ -1,6 +1,10 @@
 package meta
 
-import "github.com/zarrfs/zarrfs/zarrcore/pyjson"
+import (
+	"strings"
+
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
 
 // CodecKind is a codec's place in a chain: arrays become arrays, then once bytes, then bytes become
 // other bytes.
@@ -21,7 +25,7 @@ type CodecType struct {
 	Word       string
 	Parameters []CodecParameter // in the order in which zarr-python writes them
 
-	// spells it as version 2 does; nil where both versions spell it alike, or version 2 has none
+	// spells it as version 2 does; nil where that has none, or has it by the same name, numcodecs.ID
 	inV2 func(Codec) Codec
 	// spells one of version 2 as version 3 does; nil where version 3 has none
 	upgrade func(c Codec, itemSize int64) (Codec, error)
@@ -61,10 +65,19 @@ func (c Codec) Kind() CodecKind {
 	return BytesToBytes
 }
 
-var (
-	bloscNames    = []string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}
-	bloscShuffles = []string{"noshuffle", "shuffle", "bitshuffle"}
-)
+// IsInV2 reports whether version 2 has such a codec, with the same bytes. Filters between arrays are
+// not taken for it: those of version 2 see bytes in another order.
+func (c Codec) IsInV2() bool {
+	if codecTypes[c.Name].inV2 != nil {
+		return true
+	}
+	return c.Kind() == BytesToBytes && strings.HasPrefix(c.Name, numcodecs)
+}
+
+// BloscNames are the compressors within the buffers of blosc, as documents call them.
+var BloscNames = []string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}
+
+var bloscShuffles = []string{"noshuffle", "shuffle", "bitshuffle"}
 
 // codecTypes is the one list of codecs, by their names in version 3; those of version 2 are called
 // numcodecs.ID. The ranges and defaults are those of zarr-python and numcodecs.
@@ -86,7 +99,7 @@ var codecTypes = map[string]CodecType{
 	"numcodecs.packbits":         {Kind: ArrayToArray},
 	"numcodecs.quantize":         {Kind: ArrayToArray, upgrade: unchanged},
 
-	"bytes":                {Kind: ArrayToBytes},
+	"bytes":                {Kind: ArrayToBytes, inV2: implied},
 	"endian":               {Kind: ArrayToBytes},
 	"sharding_indexed":     {Kind: ArrayToBytes},
 	"packbits":             {Kind: ArrayToBytes},
@@ -110,7 +123,7 @@ var codecTypes = map[string]CodecType{
 		{Member: "level", Hi: 9, Default: always("5")}}},
 	"blosc": {Kind: BytesToBytes, Word: "blosc", inV2: bloscInV2, Parameters: []CodecParameter{
 		{Member: "typesize", Default: bloscTypeSize},
-		{Member: "cname", Words: bloscNames, Default: always(`"zstd"`)},
+		{Member: "cname", Words: BloscNames, Default: always(`"zstd"`)},
 		{Member: "clevel", Hi: 9, Default: always("5")},
 		{Member: "shuffle", Words: bloscShuffles, Default: bloscShuffle},
 		{Member: "blocksize", Default: always("0")}}},

@@ -2,7 +2,6 @@ package recipe
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
@@ -36,20 +35,14 @@ func (r Recipe) WithCodecsOf(a *meta.Array) Recipe {
 	codecs = slices.DeleteFunc(slices.Clone(codecs), func(c meta.Codec) bool {
 		return c.Name == "transpose"
 	})
-	if err == nil && (r.Format == 3 || !slices.ContainsFunc(codecs, onlyV3)) {
+	if err == nil && (r.Format == 3 || !slices.ContainsFunc(codecs, isOnlyV3)) {
 		r.codecs = append([]meta.Codec{}, codecs...)
 	}
 	return r
 }
 
-// onlyV3 reports whether format 2 has no such codec, or not as zarr-python writes it there.
-func onlyV3(c meta.Codec) bool {
-	switch c.Name {
-	case "bytes", "vlen-utf8", "vlen-bytes", "gzip", "zstd", "blosc":
-		return false
-	}
-	return c.Kind() != meta.BytesToBytes || !strings.HasPrefix(c.Name, "numcodecs.")
-}
+// isOnlyV3 reports whether format 2 has no such codec.
+func isOnlyV3(c meta.Codec) bool { return !c.IsInV2() }
 
 // innermost returns the shape and the codecs of the smallest block of an array of regular chunks.
 func innermost(a *meta.Array) (chunk []int64, codecs []meta.Codec, err error) {

@@ -1,0 +1,17 @@
+package codec
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// TestBloscNames: each compressor that documents may name within blosc is one that can be encoded.
+func TestBloscNames(t *testing.T) {
+	got := slices.Sorted(maps.Keys(bloscInner))
+	if want := slices.Sorted(slices.Values(meta.BloscNames)); !slices.Equal(got, want) {
+		t.Errorf("encodes %q, documents may name %q", got, want)
+	}
+}
