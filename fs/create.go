@@ -125,7 +125,7 @@ func (g *groupNode) Create(
 		return nil, nil, 0, g.fs.Answer("create", path, err)
 	case missing && g.fs.creation.Restore(req, path, v, wire.Caller(ctx)):
 		missing = false
-	case missing && !v.Describes(nil):
+	case missing && !v.IsDescription(nil):
 		defer end()
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}

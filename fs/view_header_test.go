@@ -40,7 +40,7 @@ func (v boxed) Name() string {
 
 func (v boxed) Writable() bool { return !v.readOnly }
 
-func (boxed) Keeps() bool { return false }
+func (boxed) IsKeeper() bool { return false }
 
 func (v boxed) Size(n *zarrcore.Node) (int64, error) {
 	size, err := view.ArraySize(n)

@@ -105,8 +105,8 @@ func TestManyViews(t *testing.T) {
 // recoded is a derived view of the bytes of an array that does not show them as they are.
 type recoded struct{ view.View }
 
-func (recoded) Name() string { return "hex" }
-func (recoded) Keeps() bool  { return false }
+func (recoded) Name() string   { return "hex" }
+func (recoded) IsKeeper() bool { return false }
 
 // TestPagesOfRecodedBytes: the kernel keeps no pages of a view that is not an ArrayView, whatever
 // its content says. They would not be dropped when the array changes.

@@ -54,7 +54,7 @@ func (f *Files) Waiting(ctx context.Context, path string) error {
 func (f *Files) bytes(ctx context.Context, path string) error {
 	for _, v := range view.Keeping() {
 		plain, ok := v.(view.ArrayView)
-		if !ok || v.Describes(nil) {
+		if !ok || v.IsDescription(nil) {
 			continue
 		}
 		if err := f.file(ctx, path, plain); err != nil {
@@ -83,7 +83,7 @@ func (f *Files) Texts(ctx context.Context, path string) error {
 	dir, _ := names.Split(path)
 	for _, v := range view.Keeping() {
 		text, ok := v.(view.TextView)
-		if !ok || v.Describes(nil) {
+		if !ok || v.IsDescription(nil) {
 			continue
 		}
 		x := f.Transients.Find(dir, view.FileOf(path, v))

@@ -124,7 +124,7 @@ func isTruncated(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool)
 // except one of elements without a fixed size. It reports whether there is such an array.
 func (c *Arrays) Restore(ctx context.Context, path string, v view.View, by program.Process) bool {
 	old := c.Traces.Of(path).Replacing(by)
-	if old == nil || v.Describes(old.Meta) {
+	if old == nil || v.IsDescription(old.Meta) {
 		return false
 	}
 	return c.H.CreateFromDocument(ctx, path, old.Document) == nil

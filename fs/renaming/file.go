@@ -47,7 +47,7 @@ func (r *renaming) transient(x *transient.File) error {
 			return err
 		}
 	}
-	if missing && !v.Describes(nil) {
+	if missing && !v.IsDescription(nil) {
 		return r.stay(x) // until there is an array
 	}
 	as := install.As{Path: path, View: v, By: r.By, Missing: missing}

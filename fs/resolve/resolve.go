@@ -390,7 +390,7 @@ func (r *Resolver) NewPath(dir, name string) (path string, err error) {
 func (r *Resolver) Shows(ctx context.Context, n *zarrcore.Node, v view.View) bool {
 	switch {
 	case n.Kind == zarrcore.LinkNode && n.Link.Err != nil:
-		return v.Keeps()
+		return v.IsKeeper()
 	case n.Kind == zarrcore.ArrayNode || n.Link.ToArray():
 		return v.Has(r.subject(ctx, n))
 	}

@@ -20,13 +20,13 @@ func (v hdf5View) Name() string { return v.name }
 
 func (hdf5View) Has(Subject) bool { return true }
 
-func (hdf5View) Lists(Subject) bool { return true }
+func (hdf5View) IsListed(Subject) bool { return true }
 
-func (hdf5View) Describes(*meta.Array) bool { return false }
+func (hdf5View) IsDescription(*meta.Array) bool { return false }
 
 func (hdf5View) Writable() bool { return true }
 
-func (hdf5View) Keeps() bool { return false }
+func (hdf5View) IsKeeper() bool { return false }
 
 // HasGroup implements GroupView.
 func (hdf5View) HasGroup(*zarrcore.Node) bool { return true }

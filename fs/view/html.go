@@ -22,13 +22,13 @@ func (htmlView) Name() string { return "html" }
 
 func (htmlView) Has(Subject) bool { return true }
 
-func (htmlView) Lists(Subject) bool { return true }
+func (htmlView) IsListed(Subject) bool { return true }
 
-func (htmlView) Describes(*meta.Array) bool { return false }
+func (htmlView) IsDescription(*meta.Array) bool { return false }
 
 func (htmlView) Writable() bool { return false }
 
-func (htmlView) Keeps() bool { return false }
+func (htmlView) IsKeeper() bool { return false }
 
 // HasGroup implements GroupView.
 func (htmlView) HasGroup(*zarrcore.Node) bool { return true }
@@ -59,7 +59,7 @@ func (indexView) Name() string { return IndexFile }
 
 func (indexView) Has(Subject) bool { return false }
 
-func (indexView) Lists(Subject) bool { return false }
+func (indexView) IsListed(Subject) bool { return false }
 
 // Open implements View.
 func (indexView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Content, error) {

@@ -15,13 +15,13 @@ func (jsonView) Name() string { return "json" }
 
 func (jsonView) Has(Subject) bool { return true }
 
-func (jsonView) Lists(Subject) bool { return true }
+func (jsonView) IsListed(Subject) bool { return true }
 
-func (jsonView) Describes(*meta.Array) bool { return true }
+func (jsonView) IsDescription(*meta.Array) bool { return true }
 
 func (jsonView) Writable() bool { return true }
 
-func (jsonView) Keeps() bool { return true }
+func (jsonView) IsKeeper() bool { return true }
 
 func (jsonView) Size(n *zarrcore.Node) (int64, error) { return int64(len(n.Document)), nil }
 

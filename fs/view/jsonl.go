@@ -21,13 +21,13 @@ func (jsonlView) Name() string { return "jsonl" }
 
 func (jsonlView) Has(a Subject) bool { return a.vlen() }
 
-func (jsonlView) Lists(Subject) bool { return true }
+func (jsonlView) IsListed(Subject) bool { return true }
 
-func (jsonlView) Describes(*meta.Array) bool { return false }
+func (jsonlView) IsDescription(*meta.Array) bool { return false }
 
 func (jsonlView) Writable() bool { return true }
 
-func (jsonlView) Keeps() bool { return true }
+func (jsonlView) IsKeeper() bool { return true }
 
 func (jsonlView) Accepts(vlen.Kind) bool { return true }
 

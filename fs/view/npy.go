@@ -18,17 +18,17 @@ func (npyView) Name() string { return "npy" }
 
 func (npyView) Has(Subject) bool { return true }
 
-// Lists is false for lists and for any values of JSON. Whether a .npy can hold them is known only
+// IsListed is false for lists and for any values of JSON. Whether a .npy can hold them is known only
 // after decoding. An unlisted file can be opened, and a program that copies a tree does not fail on
 // it.
-func (npyView) Lists(a Subject) bool { return !a.anyValues() }
+func (npyView) IsListed(a Subject) bool { return !a.anyValues() }
 
-// Describes is false where the elements have no fixed size: a .npy does not say that.
-func (npyView) Describes(m *meta.Array) bool { return !zarrcore.IsVlen(m) }
+// IsDescription is false where the elements have no fixed size: a .npy does not say that.
+func (npyView) IsDescription(m *meta.Array) bool { return !zarrcore.IsVlen(m) }
 
 func (npyView) Writable() bool { return true }
 
-func (npyView) Keeps() bool { return true }
+func (npyView) IsKeeper() bool { return true }
 
 func (npyView) Parse(text []byte) (npy.Info, error) { return npy.Parse(text) }
 

@@ -37,13 +37,13 @@ func isDrawable(m *meta.Array) bool {
 	return err == nil
 }
 
-func (pngView) Lists(Subject) bool { return true }
+func (pngView) IsListed(Subject) bool { return true }
 
-func (pngView) Describes(*meta.Array) bool { return false }
+func (pngView) IsDescription(*meta.Array) bool { return false }
 
 func (pngView) Writable() bool { return false }
 
-func (pngView) Keeps() bool { return false }
+func (pngView) IsKeeper() bool { return false }
 
 func (pngView) Size(n *zarrcore.Node) (int64, error) {
 	if n.Meta == nil {

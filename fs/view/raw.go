@@ -17,13 +17,13 @@ func (rawView) Name() string { return "raw" }
 
 func (rawView) Has(Subject) bool { return true }
 
-func (rawView) Lists(a Subject) bool { return !a.vlen() }
+func (rawView) IsListed(a Subject) bool { return !a.vlen() }
 
-func (rawView) Describes(*meta.Array) bool { return false }
+func (rawView) IsDescription(*meta.Array) bool { return false }
 
 func (rawView) Writable() bool { return true }
 
-func (rawView) Keeps() bool { return true }
+func (rawView) IsKeeper() bool { return true }
 
 func (rawView) Size(n *zarrcore.Node) (int64, error) { return ArraySize(n) }
 

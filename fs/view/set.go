@@ -16,7 +16,7 @@ func SetOf(v View) Set {
 // Keepers is the set of the views that keep an array.
 func Keepers() (set Set) {
 	for _, v := range views {
-		if v.Keeps() {
+		if v.IsKeeper() {
 			set |= SetOf(v)
 		}
 	}

@@ -25,13 +25,13 @@ func (s *sidecarView) Has(a Subject) bool {
 	return err == nil && !a.isRoot()
 }
 
-func (*sidecarView) Lists(Subject) bool { return true }
+func (*sidecarView) IsListed(Subject) bool { return true }
 
-func (*sidecarView) Describes(*meta.Array) bool { return false }
+func (*sidecarView) IsDescription(*meta.Array) bool { return false }
 
 func (*sidecarView) Writable() bool { return false }
 
-func (*sidecarView) Keeps() bool { return false }
+func (*sidecarView) IsKeeper() bool { return false }
 
 func (s *sidecarView) Size(n *zarrcore.Node) (int64, error) {
 	if n.Meta == nil {

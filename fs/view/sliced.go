@@ -67,11 +67,11 @@ func (s sliced) Has(a Subject) bool {
 	return err == nil
 }
 
-func (sliced) Lists(Subject) bool { return false }
+func (sliced) IsListed(Subject) bool { return false }
 
-func (sliced) Describes(*meta.Array) bool { return false }
+func (sliced) IsDescription(*meta.Array) bool { return false }
 
-func (sliced) Keeps() bool { return false }
+func (sliced) IsKeeper() bool { return false }
 
 func (s sliced) Size(n *zarrcore.Node) (int64, error) {
 	if _, err := ArraySize(n); err != nil || n.Meta == nil {

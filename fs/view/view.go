@@ -34,17 +34,17 @@ type View interface {
 	// Has reports whether an array has such a file. If it has no such file, the name has no special
 	// meaning.
 	Has(a Subject) bool
-	// Lists reports whether the file of an array that has one is listed. Others can be opened all
-	// the same. A derived view (IsDerived) is listed only if --views names it.
-	Lists(a Subject) bool
-	// Describes reports whether a file alone says what such an array is: a new one then makes an
-	// array. Other files wait for their array. m is nil where there is no array yet.
-	Describes(m *meta.Array) bool
+	// IsListed reports whether the file of an array that has one is listed. Others can be opened
+	// all the same. A derived view (IsDerived) is listed only if --views names it.
+	IsListed(a Subject) bool
+	// IsDescription reports whether a file alone says what such an array is: a new one then makes
+	// an array. Other files wait for their array. m is nil where there is no array yet.
+	IsDescription(m *meta.Array) bool
 	// Writable reports whether programs may write to the files of arrays that can be written.
 	Writable() bool
-	// Keeps reports whether an array stays as long as its file of this view does. It is removed
-	// with the last such file that is listed. A view that does not keep is derived (IsDerived).
-	Keeps() bool
+	// IsKeeper reports whether an array stays as long as its file of this view does. It is removed
+	// with the last such file that is listed. One that is not a keeper is derived (IsDerived).
+	IsKeeper() bool
 	// Size returns the file's size from metadata alone.
 	Size(n *zarrcore.Node) (int64, error)
 	// Open returns what a handle of the file reads. It revalidates the array against the store.
@@ -137,7 +137,7 @@ type GroupView interface {
 // for programs that know no other format. They can always be opened, but are listed only if --views
 // names the view. No array is made, removed or renamed by them. A name of such a file means a view
 // only where its array, or its group, is there. Otherwise it is that of an ordinary file.
-func IsDerived(v View) bool { return !v.Keeps() }
+func IsDerived(v View) bool { return !v.IsKeeper() }
 
 // IsOf reports whether a node that is not a link can have a file of view v.
 func IsOf(v View, n *zarrcore.Node) bool {
@@ -188,7 +188,7 @@ type Content interface {
 }
 
 // Shows reports whether a view is listed for an array.
-func Shows(v View, a Subject) bool { return v.Has(a) && v.Lists(a) }
+func Shows(v View, a Subject) bool { return v.Has(a) && v.IsListed(a) }
 
 // Names returns the names of all views, in the order in which they are listed.
 func Names() []string { return namesOf(views) }
@@ -205,7 +205,7 @@ func namesOf(views []View) []string {
 }
 
 // HasData reports whether files of a view hold values of arrays and can be written back.
-func HasData(v View) bool { return v.Keeps() && v != Document }
+func HasData(v View) bool { return v.IsKeeper() && v != Document }
 
 // HasAllData reports whether a file of a view that an array has holds all its values, each as it
 // is. If the elements have no fixed size, an array of NumPy drops NUL bytes at their ends.
@@ -292,7 +292,7 @@ func Split(name string) (base string, v View) {
 // Keeping returns the views that keep an array, in the order in which they are listed.
 func Keeping() (keeping []View) {
 	for _, v := range views {
-		if v.Keeps() {
+		if v.IsKeeper() {
 			keeping = append(keeping, v)
 		}
 	}

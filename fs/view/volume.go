@@ -26,9 +26,9 @@ func (v *volumeView) Has(a Subject) bool {
 	return err == nil
 }
 
-// Lists reports whether the format can also say how the values are packed. Otherwise the file is
+// IsListed reports whether the format can also say how the values are packed. Otherwise the file is
 // not listed, and opening it says why.
-func (v *volumeView) Lists(a Subject) bool {
+func (v *volumeView) IsListed(a Subject) bool {
 	m := a.Meta()
 	if m == nil {
 		return true
@@ -38,11 +38,11 @@ func (v *volumeView) Lists(a Subject) bool {
 	return err == nil
 }
 
-func (*volumeView) Describes(*meta.Array) bool { return false }
+func (*volumeView) IsDescription(*meta.Array) bool { return false }
 
 func (*volumeView) Writable() bool { return true }
 
-func (*volumeView) Keeps() bool { return false }
+func (*volumeView) IsKeeper() bool { return false }
 
 func (v *volumeView) Size(n *zarrcore.Node) (int64, error) {
 	size, err := ArraySize(n)

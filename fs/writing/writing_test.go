@@ -41,7 +41,7 @@ func must(t *testing.T, err error) {
 // derivedView shows an array as its .raw does, and is another view.
 type derivedView struct{ view.ArrayView }
 
-func (derivedView) Keeps() bool { return false }
+func (derivedView) IsKeeper() bool { return false }
 
 // during is an injector that calls a function at each operation.
 type during func(op storetest.Op)
