@@ -92,8 +92,14 @@ func (g *groupNode) Create(
 	if isView && view.IsComposite(v) && wire.Caller(ctx).Copier { // a copy of what it will show
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
-	if !isView || g.fs.names.Lacks(req, path, v) &&
-		!g.fs.creation.Restore(req, path, v, wire.Caller(ctx)) {
+	lacks := !isView
+	if isView {
+		var err error
+		if lacks, err = g.fs.names.Lacks(req, path, v); err != nil {
+			return nil, nil, 0, g.fs.Answer("create", path, err)
+		}
+	}
+	if lacks && !(isView && g.fs.creation.Restore(req, path, v, wire.Caller(ctx))) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
 	end := g.fs.sites.Lock(path)

@@ -11,6 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/listing"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/resolve"
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // dirHandle is an open directory. No inode is made for an entry. go-fuse calls it from one
@@ -92,12 +93,7 @@ func (d *dirHandle) Lookup(
 	if d.last.Transient != nil {
 		return lookup{d.group, ctx, out}.transient(d.last.Transient)
 	}
-	n, err := f.stat.Node(req, d.last.Path)
-	if err == nil &&
-		(!d.all.Shows(req, d.last, n) || d.last.View != nil &&
-			f.unlinked.Has(n.Path, d.last.View)) {
-		err = iofs.ErrNotExist
-	}
+	n, err := d.lastNode(req)
 	if err != nil {
 		return nil, f.Errors.Errno("lookup", d.last.Path, err)
 	}
@@ -106,6 +102,20 @@ func (d *dirHandle) Lookup(
 		return nil, syscall.ENOENT
 	}
 	return d.group.inodeFor(ctx, t), 0
+}
+
+// lastNode returns the node that the entry stands for that was returned last, if it still does.
+func (d *dirHandle) lastNode(ctx context.Context) (*zarrcore.Node, error) {
+	n, err := d.group.fs.stat.Node(ctx, d.last.Path)
+	if err != nil {
+		return nil, err
+	}
+	shows, err := d.all.Shows(ctx, d.last, n)
+	isRemoved := d.last.View != nil && d.group.fs.unlinked.Has(n.Path, d.last.View)
+	if err == nil && (!shows || isRemoved) {
+		err = iofs.ErrNotExist
+	}
+	return n, err
 }
 
 // Releasedir ends the listing.

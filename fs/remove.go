@@ -103,7 +103,12 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 
 // unlinkView hides a view of an array, or removes the array with the last of its listed views.
 func (f *filesystem) unlinkView(ctx context.Context, t resolve.Target) error {
-	path, listed := t.Node.Path, f.names.Listed(t.Node)&view.Keepers()
+	path := t.Node.Path
+	listed, err := f.names.Listed(t.Node)
+	if err != nil {
+		return err
+	}
+	keepers := listed & view.Keepers()
 	if err := f.rights.RefusesAll(ctx, rights.UserOf(ctx), f.h, t.Node,
 		rights.ToRemove); err != nil {
 		return err
@@ -112,7 +117,7 @@ func (f *filesystem) unlinkView(ctx context.Context, t resolve.Target) error {
 		return err
 	}
 	defer f.sites.Lock(path)()
-	if !f.unlinked.Add(path, t.View, listed) {
+	if !f.unlinked.Add(path, t.View, keepers) {
 		return nil
 	}
 	if err := f.removeArray(ctx, t); err != nil {
@@ -120,10 +125,10 @@ func (f *filesystem) unlinkView(ctx context.Context, t resolve.Target) error {
 		return err
 	}
 	var replaced *zarrcore.Node
-	if listed == view.SetOf(t.View) {
+	if keepers == view.SetOf(t.View) {
 		replaced = t.Node
 	}
-	f.traces.Removed(path, replaced, f.names.Listed(t.Node)&^view.Keepers(), wire.Caller(ctx))
+	f.traces.Removed(path, replaced, listed&^keepers, wire.Caller(ctx))
 	return nil
 }
 

@@ -87,7 +87,12 @@ func (f *Files) Texts(ctx context.Context, path string) error {
 			continue
 		}
 		x := f.Transients.Find(dir, view.FileOf(path, v))
-		if x == nil || x.Bytes == nil || f.Names.Lacks(ctx, path, v) {
+		if x == nil || x.Bytes == nil {
+			continue
+		}
+		if lacks, err := f.Names.Lacks(ctx, path, v); err != nil {
+			return err
+		} else if lacks {
 			continue
 		}
 		if err := f.Elements(ctx, path, text, x); err != nil {

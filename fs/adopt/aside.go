@@ -20,11 +20,18 @@ func (f *Files) Replaced(path string, v view.View) {
 		case x == nil:
 		case other == v || x.IsAnnounced():
 			f.Transients.End(x)
-		case !f.Names.Lacks(f.Ctx, path, other):
+		case !f.lacks(path, other):
 			f.Transients.SetAside(x)
 		}
 	}
 	go f.SettleAside(path)
+}
+
+// lacks reports whether no array at path has a file of view v. If the store cannot say, there may be
+// one: a file that is set aside is kept.
+func (f *Files) lacks(path string, v view.View) bool {
+	lacks, err := f.Names.Lacks(f.Ctx, path, v)
+	return err == nil && lacks
 }
 
 // SettleAside compares what was set aside for the array at path. That is kept, as the log says, or

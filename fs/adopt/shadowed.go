@@ -26,7 +26,7 @@ func (f *Files) EndCopies(ctx context.Context, path string) {
 			continue
 		}
 		x := f.Transients.Find(dir, view.FileOf(path, v))
-		if x == nil || !x.IsToBeStored() || !v.Has(view.At(ctx, f.H, path)) {
+		if x == nil || !x.IsToBeStored() || f.lacks(path, v) {
 			continue
 		}
 		if since := x.Changed(); f.isCopy(ctx, x, path, v) && f.Transients.DropUnused(x, since) {

@@ -48,7 +48,8 @@ func NewUnlinked(
 	return &Unlinked{parts, identity}
 }
 
-// Has reports whether view v of the array at path was removed.
+// Has reports whether view v of the array at path was removed. If the store does not say which
+// directory is there, what was removed stays so. A file that was not removed is never hidden.
 func (u *Unlinked) Has(path string, v view.View) bool {
 	var removed UnlinkedViews
 	u.parts.Look(path, func(p *UnlinkedViews) { removed = *p })

@@ -130,13 +130,19 @@ func (c *Arrays) Restore(ctx context.Context, path string, v view.View, by progr
 	return c.H.CreateFromDocument(ctx, path, old.Document) == nil
 }
 
+// lacks reports whether no array at path has a file of view v, as far as the store says.
+func (c *Arrays) lacks(ctx context.Context, path string, v view.View) bool {
+	lacks, err := c.Names.Lacks(ctx, path, v)
+	return err != nil || lacks
+}
+
 // Made notes that the array of a view is there now: made by that view, by that process.
 func (c *Arrays) Made(path string, v view.View, by program.Process) {
 	dir, name := names.Split(path)
 	for _, other := range view.Keeping() {
 		x := c.Transients.Find(dir, names.File(names.Show(name), other.Name()))
 		switch {
-		case x == nil || c.Names.Lacks(c.Ctx, path, other):
+		case x == nil || c.lacks(c.Ctx, path, other):
 		case x.IsAnnounced():
 			c.Transients.Drop(x)
 			// The array is there in any case.
@@ -182,7 +188,7 @@ func (c *Arrays) HasCome(ctx context.Context, x *transient.File) bool {
 	defer req.End()
 	isThere := func() bool {
 		n, err := c.H.Node(req, path)
-		return err == nil && n.Kind == zarrcore.ArrayNode && !c.Names.Lacks(req, path, v)
+		return err == nil && n.Kind == zarrcore.ArrayNode && !c.lacks(req, path, v)
 	}
 	if !isThere() {
 		return false

@@ -91,9 +91,11 @@ func (l *Links) endEmpty(at string) {
 func (l *Links) Unlink(t resolve.Target, by program.Process) error {
 	at, broken := t.Node.Path, t.Node.Link.Err != nil
 	defer l.Sites.Lock(at)()
-	if t.View != nil && !broken &&
-		!l.Unlinked.Add(at, t.View, l.Names.Listed(t.Node)&view.Keepers()) {
-		return nil
+	if t.View != nil && !broken {
+		listed, err := l.Names.Listed(t.Node)
+		if err != nil || !l.Unlinked.Add(at, t.View, listed&view.Keepers()) {
+			return err
+		}
 	}
 	if err := l.Remove(at); err != nil {
 		l.Unlinked.Restore(at, t.View)

@@ -10,22 +10,22 @@ import (
 )
 
 // show makes the entries of a child.
-func (l *Listing) show(c zarrcore.Child) {
+func (l *Listing) show(c zarrcore.Child) error {
 	name, path := names.Show(c.Name), names.Join(l.where(), c.Name)
 	if l.Names.IsAlone() {
 		path = ""
 	}
 	l.entries = l.buf[:0]
-	array := view.Seen(l.ctx, l.H, c.Elements, path)
-	switch {
-	case c.Link.ToArray():
-		array = view.Seen(l.ctx, l.H, c.Link.Elements, c.Link.Target)
-	case c.Kind != zarrcore.ArrayNode:
+	if c.Kind != zarrcore.ArrayNode && !c.Link.ToArray() {
 		l.entries = append(l.entries, Entry{Name: name, Path: path, Kind: c.Kind})
 		if c.Kind == zarrcore.GroupNode {
 			l.showGroup(name, path)
 		}
-		return
+		return nil
+	}
+	array, err := l.subject(c, path)
+	if err != nil {
+		return err
 	}
 	for _, v := range l.Names.ViewsOf(array) {
 		if l.Unlinked.Has(path, v) {
@@ -39,6 +39,16 @@ func (l *Listing) show(c zarrcore.Child) {
 			l.entries = append(l.entries, entry)
 		}
 	}
+	return nil
+}
+
+// subject returns the array that is the child at path, or to which it leads.
+func (l *Listing) subject(c zarrcore.Child, path string) (view.Subject, error) {
+	elements := c.Elements
+	if c.Link.ToArray() {
+		elements, path = c.Link.Elements, c.Link.Target
+	}
+	return view.Seen(l.ctx, l.H, elements, path, l.Names.Views())
 }
 
 // showGroup makes the entries of the files that show the group at path, where they are listed. A
@@ -74,14 +84,14 @@ func (l *Listing) viewName(name string, v view.View) string {
 }
 
 // Shows reports whether an entry still stands for the node at its path.
-func (l *Listing) Shows(ctx context.Context, e Entry, n *zarrcore.Node) bool {
+func (l *Listing) Shows(ctx context.Context, e Entry, n *zarrcore.Node) (bool, error) {
 	switch {
 	case (n.Kind == zarrcore.LinkNode) != (e.Kind == zarrcore.LinkNode):
-		return false
+		return false, nil
 	case n.Kind == zarrcore.LinkNode && e.View != nil:
 		return l.Names.Shows(ctx, n, e.View)
 	case n.Kind == zarrcore.LinkNode:
-		return !n.Link.ToArray()
+		return !n.Link.ToArray(), nil
 	}
-	return (n.Kind == zarrcore.ArrayNode) == (e.Kind == zarrcore.ArrayNode)
+	return (n.Kind == zarrcore.ArrayNode) == (e.Kind == zarrcore.ArrayNode), nil
 }

@@ -128,7 +128,10 @@ func (l *Listing) Next() (e Entry, ok bool, errno syscall.Errno) {
 		if l.shown == len(l.known) {
 			return Entry{}, false, l.err
 		}
-		l.show(l.known[l.shown])
+		c := l.known[l.shown]
+		if err := l.show(c); err != nil {
+			return Entry{}, false, l.Errors.Errno("list", names.Join(l.where(), c.Name), err)
+		}
 		l.shown++
 	}
 	e, l.entries = l.entries[0], l.entries[1:]

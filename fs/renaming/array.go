@@ -48,7 +48,11 @@ func (r *renaming) array(t resolve.Target) error {
 			}
 		}
 	}
-	listed, wrote := r.Names.Listed(t.Node), r.Traces.Of(t.Node.Path).WrittenBy(r.By)
+	wrote := r.Traces.Of(t.Node.Path).WrittenBy(r.By)
+	listed, err := r.Names.Listed(t.Node)
+	if err != nil {
+		return err
+	}
 	if err := r.node(t.Node.Path, to, t.Key()); err != nil {
 		return err
 	}
@@ -69,9 +73,13 @@ func (r *renaming) staysThere() error {
 	if err != nil || n.Kind != zarrcore.ArrayNode {
 		return nil
 	}
+	listed, err := r.Names.Listed(n)
+	if err != nil {
+		return err
+	}
 	var left []string
 	for _, v := range view.Keeping() {
-		if r.Names.Listed(n)&view.SetOf(v) != 0 && !r.Unlinked.Has(r.path, v) {
+		if listed&view.SetOf(v) != 0 && !r.Unlinked.Has(r.path, v) {
 			left = append(left, view.FileOf(r.path, v))
 		}
 	}

@@ -16,6 +16,14 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
+// lacks reports whether the new name is not the file of an array.
+func (r *renaming) lacks() (bool, error) {
+	if !r.isView {
+		return true, nil
+	}
+	return r.Names.Lacks(r.Ctx, r.path, r.view)
+}
+
 // transient renames a transient: to a name that is not a view, or onto a view, which it becomes.
 func (r *renaming) transient(x *transient.File) error {
 	switch {
@@ -26,7 +34,9 @@ func (r *renaming) transient(x *transient.File) error {
 	}
 	ctx, path, v := r.Ctx, r.path, r.view
 	r.Sites.Wait(path) // as a lookup does
-	if !r.isView || r.Names.Lacks(ctx, path, v) && !r.Creation.Restore(ctx, path, v, r.By) {
+	if lacks, err := r.lacks(); err != nil {
+		return err
+	} else if lacks && !(r.isView && r.Creation.Restore(ctx, path, v, r.By)) {
 		return r.stay(x)
 	}
 	if link := r.linkToReplace(""); link != nil {

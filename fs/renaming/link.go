@@ -24,7 +24,10 @@ func (r *renaming) link(t resolve.Target) (err error) {
 	if err != nil || to == t.Node.Path {
 		return err
 	}
-	listed := r.Names.Listed(t.Node)
+	listed, err := r.Names.Listed(t.Node)
+	if err != nil {
+		return err
+	}
 	if err := r.node(t.Node.Path, to, t.Key()); err != nil || t.View == nil {
 		return err
 	}

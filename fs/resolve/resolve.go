@@ -91,27 +91,35 @@ func (r *Resolver) Alone() (root zarrcore.Child, ok bool) {
 // IsAlone reports whether the store's root is an array.
 func (r *Resolver) IsAlone() bool { return r.alone }
 
-// subject returns the array of a node, or the one that a link leads to.
-func (r *Resolver) subject(ctx context.Context, n *zarrcore.Node) view.Subject {
+// subject returns the array of a node, or the one that a link leads to, as far as some views need
+// to know it.
+func (r *Resolver) subject(
+	ctx context.Context, n *zarrcore.Node, some ...view.View,
+) (view.Subject, error) {
 	if n.Link != nil {
-		return view.Seen(ctx, r.h, n.Link.Elements, n.Link.Target)
+		return view.Seen(ctx, r.h, n.Link.Elements, n.Link.Target, some)
 	}
-	return view.Described(n.Meta)
+	return view.Described(n.Meta), nil
 }
 
 // Listed returns the views under which an array, or a link to one, is listed where none of them
 // was removed.
-func (r *Resolver) Listed(n *zarrcore.Node) view.Set {
+func (r *Resolver) Listed(n *zarrcore.Node) (view.Set, error) {
+	a, err := r.subject(r.ctx, n, r.views...)
+	if err != nil {
+		return 0, err
+	}
 	var listed view.Set
-	for _, v := range r.ViewsOf(r.subject(r.ctx, n)) {
+	for _, v := range r.ViewsOf(a) {
 		listed |= view.SetOf(v)
 	}
-	return listed
+	return listed, nil
 }
 
 // Lacks reports whether there is no array at path that has a file of view v.
-func (r *Resolver) Lacks(ctx context.Context, path string, v view.View) bool {
-	return !v.Has(view.At(ctx, r.h, path))
+func (r *Resolver) Lacks(ctx context.Context, path string, v view.View) (bool, error) {
+	a, err := view.At(ctx, r.h, path, v)
+	return err == nil && !v.Has(a), err
 }
 
 // Resolve finds what name stands for in the group at dir. The order decides where names clash:
@@ -155,8 +163,12 @@ func (r *Resolver) Resolve(ctx context.Context, dir, name string) (Target, error
 	if err != nil {
 		return Target{}, err
 	}
-	if !r.Shows(ctx, n, v) || r.removed.Has(n.Path, v) {
-		return Target{}, iofs.ErrNotExist
+	shows, err := r.Shows(ctx, n, v)
+	if err == nil && (!shows || r.removed.Has(n.Path, v)) {
+		err = iofs.ErrNotExist
+	}
+	if err != nil {
+		return Target{}, err
 	}
 	return Target{n, v}, nil
 }
@@ -179,7 +191,11 @@ func (r *Resolver) resolvePart(ctx context.Context, dir, base string, v view.Vie
 	if err != nil {
 		return Target{}, err
 	}
-	part, err := view.Sliced(v, expression, r.subject(ctx, n))
+	a, err := r.subject(ctx, n, v)
+	if err != nil {
+		return Target{}, err
+	}
+	part, err := view.Sliced(v, expression, a)
 	return Target{n, part}, err
 }
 
@@ -254,7 +270,10 @@ func (r *Resolver) resolveAlone(ctx context.Context, name string) (Target, error
 		return r.resolvePart(ctx, "", base, v)
 	}
 	n, err := r.h.Node(ctx, "")
-	if err == nil && (!v.Has(view.At(ctx, r.h, "")) || r.removed.Has(n.Path, v)) {
+	if err != nil {
+		return Target{n, v}, err
+	}
+	if !v.Has(view.OfRoot(n)) || r.removed.Has(n.Path, v) {
 		err = iofs.ErrNotExist
 	}
 	return Target{n, v}, err
@@ -291,7 +310,7 @@ func (r *Resolver) findLong(ctx context.Context, dir, shown string) (name string
 
 // Path returns the path and the view for which name stands, or would, in the group at dir: of
 // an array, or of the group itself. A name of a derived view stands for something only where there
-// is such a file.
+// is such a file, or where the store does not say whether there is: it is no ordinary name then.
 func (r *Resolver) Path(dir, name string) (path string, v view.View, ok bool) {
 	if t, isPart := r.part(dir, name); isPart {
 		return t.Node.Path, t.View, true
@@ -300,11 +319,23 @@ func (r *Resolver) Path(dir, name string) (path string, v view.View, ok bool) {
 	if !ok || !view.IsDerived(v) {
 		return path, v, ok
 	}
-	n, err := r.recent.Node(r.ctx, path)
-	if err != nil || !r.Shows(r.ctx, n, v) {
+	shows, err := r.showsAt(path, v)
+	if errors.Is(err, iofs.ErrNotExist) || err == nil && !shows {
 		return "", nil, false
 	}
 	return path, v, true
+}
+
+// showsAt reports whether a view shows the node at path.
+func (r *Resolver) showsAt(path string, v view.View) (bool, error) {
+	n, err := r.recent.Node(r.ctx, path)
+	if errors.Is(err, iofs.ErrInvalid) { // no store can hold such a name
+		err = iofs.ErrNotExist
+	}
+	if err != nil {
+		return false, err
+	}
+	return r.Shows(r.ctx, n, v)
 }
 
 // part returns the part of an array for which name stands in the group at dir, and whether it does.
@@ -387,12 +418,13 @@ func (r *Resolver) NewPath(dir, name string) (path string, err error) {
 // Shows reports whether a view shows the node: as a file, or as a link to one. A link that leads
 // nowhere is found by the names of all views that keep an array, so that nothing else can be
 // created there.
-func (r *Resolver) Shows(ctx context.Context, n *zarrcore.Node, v view.View) bool {
+func (r *Resolver) Shows(ctx context.Context, n *zarrcore.Node, v view.View) (bool, error) {
 	switch {
 	case n.Kind == zarrcore.LinkNode && n.Link.Err != nil:
-		return v.IsKeeper()
+		return v.IsKeeper(), nil
 	case n.Kind == zarrcore.ArrayNode || n.Link.ToArray():
-		return v.Has(r.subject(ctx, n))
+		a, err := r.subject(ctx, n, v)
+		return err == nil && v.Has(a), err
 	}
-	return v != view.Document && view.IsOf(v, n)
+	return v != view.Document && view.IsOf(v, n), nil
 }

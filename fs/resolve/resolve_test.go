@@ -102,7 +102,7 @@ func TestListedViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &Resolver{ctx: t.Context(), listed: listed{listedViews([]string{"raw"})}}
-	if got := r.Listed(n); got != view.SetOf(view.Named("raw")) {
-		t.Errorf("an array is listed by the views %b", got)
+	if got, err := r.Listed(n); err != nil || got != view.SetOf(view.Named("raw")) {
+		t.Errorf("an array is listed by the views %b, %v", got, err)
 	}
 }

@@ -20,6 +20,8 @@ func (v hdf5View) Name() string { return v.name }
 
 func (hdf5View) Has(Subject) bool { return true }
 
+func (hdf5View) HasBy() Criterion { return ByNothing }
+
 func (hdf5View) IsListed(Subject) bool { return true }
 
 func (hdf5View) IsDescription(*meta.Array) bool { return false }

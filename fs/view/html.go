@@ -22,6 +22,8 @@ func (htmlView) Name() string { return "html" }
 
 func (htmlView) Has(Subject) bool { return true }
 
+func (htmlView) HasBy() Criterion { return ByNothing }
+
 func (htmlView) IsListed(Subject) bool { return true }
 
 func (htmlView) IsDescription(*meta.Array) bool { return false }

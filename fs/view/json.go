@@ -15,6 +15,8 @@ func (jsonView) Name() string { return "json" }
 
 func (jsonView) Has(Subject) bool { return true }
 
+func (jsonView) HasBy() Criterion { return ByNothing }
+
 func (jsonView) IsListed(Subject) bool { return true }
 
 func (jsonView) IsDescription(*meta.Array) bool { return true }

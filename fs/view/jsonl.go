@@ -21,6 +21,8 @@ func (jsonlView) Name() string { return "jsonl" }
 
 func (jsonlView) Has(a Subject) bool { return a.vlen() }
 
+func (jsonlView) HasBy() Criterion { return ByElements }
+
 func (jsonlView) IsListed(Subject) bool { return true }
 
 func (jsonlView) IsDescription(*meta.Array) bool { return false }

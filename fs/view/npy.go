@@ -18,6 +18,8 @@ func (npyView) Name() string { return "npy" }
 
 func (npyView) Has(Subject) bool { return true }
 
+func (npyView) HasBy() Criterion { return ByNothing }
+
 // IsListed is false for lists and for any values of JSON. Whether a .npy can hold them is known only
 // after decoding. An unlisted file can be opened, and a program that copies a tree does not fail on
 // it.

@@ -37,6 +37,8 @@ func isDrawable(m *meta.Array) bool {
 	return err == nil
 }
 
+func (pngView) HasBy() Criterion { return ByDocument }
+
 func (pngView) IsListed(Subject) bool { return true }
 
 func (pngView) IsDescription(*meta.Array) bool { return false }

@@ -17,6 +17,8 @@ func (rawView) Name() string { return "raw" }
 
 func (rawView) Has(Subject) bool { return true }
 
+func (rawView) HasBy() Criterion { return ByNothing }
+
 func (rawView) IsListed(a Subject) bool { return !a.vlen() }
 
 func (rawView) IsDescription(*meta.Array) bool { return false }

@@ -22,8 +22,10 @@ func (s *sidecarView) Name() string { return s.name }
 // Has reports whether the format can hold the array.
 func (s *sidecarView) Has(a Subject) bool {
 	_, err := headerLen(a.Meta(), s.of("a.raw"))
-	return err == nil && !a.isRoot()
+	return err == nil && !a.isRoot
 }
+
+func (*sidecarView) HasBy() Criterion { return ByDocument }
 
 func (*sidecarView) IsListed(Subject) bool { return true }
 

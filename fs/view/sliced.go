@@ -67,6 +67,8 @@ func (s sliced) Has(a Subject) bool {
 	return err == nil
 }
 
+func (sliced) HasBy() Criterion { return ByDocument }
+
 func (sliced) IsListed(Subject) bool { return false }
 
 func (sliced) IsDescription(*meta.Array) bool { return false }

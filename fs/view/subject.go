@@ -2,38 +2,75 @@ package view
 
 import (
 	"context"
+	"errors"
+	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// Subject is an array that a view is asked about. What a listing has found out about it costs
-// nothing. The document is read only for a view that asks for more.
+// Subject is what is known of an array that a view is asked about. It asks no store. What a view
+// needs is loaded before (At, Seen), where an error can be told from an array that has no such
+// file.
 type Subject struct {
-	seen     bool // a listing has seen what follows
-	listed   zarrcore.Elements
-	document *meta.Array // nil: it has not been read
+	seen   bool // a listing has seen what follows
+	listed zarrcore.Elements
 
-	ctx  context.Context
-	h    *zarrcore.Hierarchy // nil: the document cannot be read
-	path string
+	document *meta.Array // nil: it is not needed, not there or not understood
+	isRoot   bool        // the array is the store's root
 }
+
+// Criterion is what decides whether an array has a file of a view.
+type Criterion uint8
+
+// The criteria. Listings know the elements of each array, and load documents only for ByDocument.
+const (
+	ByNothing  Criterion = iota // each array has one, or none has
+	ByElements                  // whether the elements have a fixed size
+	ByDocument                  // what else the document says
+)
 
 // Described returns the array that a document describes.
 func Described(m *meta.Array) Subject { return Subject{document: m} }
 
-// Seen returns the array at path, of which a listing has seen the elements.
-func Seen(ctx context.Context, h *zarrcore.Hierarchy, e zarrcore.Elements, path string) Subject {
-	return Subject{seen: true, listed: e, ctx: ctx, h: h, path: path}
+// OfRoot returns the array that is the store's root.
+func OfRoot(n *zarrcore.Node) Subject { return Subject{document: n.Meta, isRoot: true} }
+
+// At returns what is at path, which may not be an array, as far as view v needs to know it.
+func At(ctx context.Context, h *zarrcore.Hierarchy, path string, v View) (Subject, error) {
+	return Subject{}.loaded(ctx, h, path, v.HasBy() != ByNothing)
 }
 
-// At returns what is at path, which may not be an array.
-func At(ctx context.Context, h *zarrcore.Hierarchy, path string) Subject {
-	return Subject{ctx: ctx, h: h, path: path}
+// Seen returns the array at path, of which a listing has seen the elements, as far as some views
+// need to know it.
+func Seen(
+	ctx context.Context, h *zarrcore.Hierarchy, e zarrcore.Elements, path string, some []View,
+) (Subject, error) {
+	needed := false
+	for _, v := range some {
+		needed = needed || v.HasBy() == ByDocument
+	}
+	return Subject{seen: true, listed: e}.loaded(ctx, h, path, needed)
 }
 
-// isRoot reports whether it is known that the array is the store's root.
-func (a Subject) isRoot() bool { return a.h != nil && a.path == "" }
+// loaded returns a with the place of the array, and with its document if that is needed.
+func (a Subject) loaded(
+	ctx context.Context, h *zarrcore.Hierarchy, path string, needed bool,
+) (Subject, error) {
+	a.isRoot = path == ""
+	if !needed {
+		return a, nil
+	}
+	n, err := h.Node(ctx, path)
+	switch {
+	case errors.Is(err, iofs.ErrNotExist), errors.Is(err, iofs.ErrInvalid):
+		return a, nil // no node is there, or none can have such a name
+	case err != nil:
+		return Subject{}, err
+	}
+	a.document = n.Meta
+	return a, nil
+}
 
 // vlen reports whether the elements have no fixed size. Those of an array that does not exist have
 // one.
@@ -41,7 +78,7 @@ func (a Subject) vlen() bool {
 	if a.seen {
 		return a.listed.Vlen
 	}
-	return zarrcore.IsVlen(a.Meta())
+	return zarrcore.IsVlen(a.document)
 }
 
 // anyValues reports whether the elements have no fixed size, and need not be strings or byte
@@ -50,17 +87,9 @@ func (a Subject) anyValues() bool {
 	if a.seen {
 		return a.listed.Any
 	}
-	return zarrcore.ElementsOf(a.Meta()).Any
+	return zarrcore.ElementsOf(a.document).Any
 }
 
-// Meta returns what the array's document says; nil if there is none, or it is not understood.
-func (a Subject) Meta() *meta.Array {
-	if a.document != nil || a.h == nil {
-		return a.document
-	}
-	n, err := a.h.Node(a.ctx, a.path)
-	if err != nil {
-		return nil
-	}
-	return n.Meta
-}
+// Meta returns what the array's document says; nil if there is none, or it is not understood. Only
+// a view that says ByDocument may ask.
+func (a Subject) Meta() *meta.Array { return a.document }

@@ -34,6 +34,8 @@ type View interface {
 	// Has reports whether an array has such a file. If it has no such file, the name has no special
 	// meaning.
 	Has(a Subject) bool
+	// HasBy says what Has asks of an array. IsListed may ask for its elements, too.
+	HasBy() Criterion
 	// IsListed reports whether the file of an array that has one is listed. Others can be opened
 	// all the same. A derived view (IsDerived) is listed only if --views names it.
 	IsListed(a Subject) bool

@@ -26,6 +26,8 @@ func (v *volumeView) Has(a Subject) bool {
 	return err == nil
 }
 
+func (*volumeView) HasBy() Criterion { return ByDocument }
+
 // IsListed reports whether the format can also say how the values are packed. Otherwise the file is
 // not listed, and opening it says why.
 func (v *volumeView) IsListed(a Subject) bool {
