@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/zarrfs/zarrfs/fs/texts"
 	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 )
 
@@ -67,11 +68,12 @@ func restore(ctx context.Context, args []string) error {
 func restoring(files []string) string {
 	text := "To put it back, once the cause is removed:"
 	for _, file := range files {
+		v := texts.Appended(file)
 		switch {
 		case strings.HasSuffix(file, ".unsaved"):
 			text += fmt.Sprintf("\n  zarrfs restore %q", file)
-		case strings.HasSuffix(file, "-appended.jsonl"):
-			text += fmt.Sprintf("\n  append %q to the array's .jsonl, as by cat and >>", file)
+		case v != nil:
+			text += fmt.Sprintf("\n  append %q to the array's .%s, as by cat and >>", file, v.Name())
 		default:
 			text += fmt.Sprintf("\n  copy %q over the array's file", file)
 		}

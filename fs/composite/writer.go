@@ -203,7 +203,8 @@ func (h *Writer) writerOf(ctx context.Context, s view.Piece) (*partWriter, error
 	source, ok := h.of.Source(s.Of)
 	if !ok {
 		return nil, fmt.Errorf("%w: the texts of %q can only be read in a .%s file: write them "+
-			"by the array's .npy or .jsonl", syscall.EPERM, source.Path, h.view.Name())
+			"by the array's .%s or .%s", syscall.EPERM, source.Path, h.view.Name(),
+			view.Headed().Name(), view.Lines().Name())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

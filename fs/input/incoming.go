@@ -29,6 +29,7 @@ type Incoming struct {
 	Create func(ctx context.Context, header npy.Info, t dtype.Type, text []byte) (ArrayWriter,
 		error)
 	Parse func(text []byte) (npy.Info, error)
+	Name  string // of the view, for errors
 
 	mu      sync.Mutex
 	head    []byte  // written from the file's beginning on, without a gap
@@ -108,8 +109,8 @@ func (in *Incoming) Write(ctx context.Context, p []byte, off int64) error {
 // keep remembers what was written behind a gap.
 func (in *Incoming) keep(p []byte, off int64) error {
 	if in.kept+int64(len(p)) > earlyMost {
-		return fmt.Errorf("%w: expected the header of a .npy file before %d bytes at %d, found "+
-			"%d bytes of it", iofs.ErrInvalid, len(p), off, len(in.head))
+		return fmt.Errorf("%w: expected the header of a .%s file before %d bytes at %d, found "+
+			"%d bytes of it", iofs.ErrInvalid, in.Name, len(p), off, len(in.head))
 	}
 	in.early = append(in.early, Piece{off, append([]byte(nil), p...)})
 	in.kept += int64(len(p))
@@ -179,8 +180,8 @@ func (in *Incoming) SetSize(size int64) error {
 		return in.refused
 	}
 	if size < in.end {
-		return fmt.Errorf("%w: a .npy file without its header cannot be cut to %d bytes",
-			iofs.ErrInvalid, size)
+		return fmt.Errorf("%w: a .%s file without its header cannot be cut to %d bytes",
+			iofs.ErrInvalid, in.Name, size)
 	}
 	in.end, in.jumped = size, true
 	return nil
@@ -197,8 +198,8 @@ func (in *Incoming) Complete() error {
 	case in.header != nil || in.end == 0:
 		return nil
 	}
-	return fmt.Errorf("%w: expected the header of a .npy file, found %d bytes of it",
-		iofs.ErrInvalid, len(in.head))
+	return fmt.Errorf("%w: expected the header of a .%s file, found %d bytes of it",
+		iofs.ErrInvalid, in.Name, len(in.head))
 }
 
 // Read returns the n bytes at off that were written. What was not written reads as zero bytes. ok

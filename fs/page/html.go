@@ -55,7 +55,7 @@ func (p Page) html() []byte {
 	}
 	document := p.Document
 	if len(document) > documentMost {
-		document = fmt.Sprintf("%d bytes: see the .json file", len(document))
+		document = fmt.Sprintf("%d bytes: see the .%s file", len(document), p.DocumentName)
 	}
 	add("<h2>Metadata and attributes</h2>\n" + markup("<pre>%s</pre>\n", document))
 	add("</body>\n</html>\n")

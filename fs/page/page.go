@@ -29,12 +29,13 @@ func (l Link) Href() string { return "./" + url.PathEscape(l.File) }
 
 // A Page is what is known of a node from its document.
 type Page struct {
-	Title    string
-	Facts    []Fact
-	Files    []Link
-	Picture  string // the file of a picture beside the page; "": there is none
-	Document string
-	IsGroup  bool
+	Title        string
+	Facts        []Fact
+	Files        []Link
+	Picture      string // the file of a picture beside the page; "": there is none
+	Document     string
+	DocumentName string // of the view that shows all of it
+	IsGroup      bool
 
 	Found []Fact // found out when the page is opened
 

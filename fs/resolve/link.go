@@ -88,14 +88,14 @@ func (r *Resolver) ParseLink(ctx context.Context, dir, shown string) (to LinkTar
 		}
 		if view.IsDerived(v) {
 			return to, fmt.Errorf("%w: a .%s file shows what other files hold, and no link leads "+
-				"to it: link to the .npy of the array, and the link has a .%s file too",
-				syscall.EPERM, v.Name(), v.Name())
+				"to it: link to the .%s of the array, and the link has a .%[2]s file too",
+				syscall.EPERM, v.Name(), view.Headed().Name())
 		}
 		to.View, last = v, r.Stem(ctx, group, base, v)
 	} else if n, err := r.Child(ctx, group, last); err == nil &&
 		(n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) {
-		return to, fmt.Errorf("%w: %q is an array; a link leads to one of its files, as %s.npy",
-			iofs.ErrInvalid, shown, shown)
+		return to, fmt.Errorf("%w: %q is an array; a link leads to one of its files, as %[2]s.%s",
+			iofs.ErrInvalid, shown, view.Headed().Name())
 	}
 	to.Text, err = hideText(append(above[:len(above):len(above)], last))
 	return to, err

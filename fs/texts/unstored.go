@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 )
 
@@ -71,7 +73,20 @@ func (w *File) part() string {
 	if w.loaded.Load() {
 		return ""
 	}
-	return "-appended"
+	return appended
+}
+
+// appended ends the name of a file that has only what was appended, before its view's suffix.
+const appended = "-appended"
+
+// Appended returns the view of a file that a mount has kept, if the file has only what was appended
+// to an array. Otherwise it returns nil.
+func Appended(file string) view.View {
+	base, v := view.Split(file)
+	if _, isText := v.(view.TextView); isText && strings.HasSuffix(base, appended) {
+		return v
+	}
+	return nil
 }
 
 // rescue copies the text to a file in the folder dir, and returns its name. If there is room for a

@@ -51,7 +51,8 @@ func (t *Files) RefusesName(name string) error {
 	}
 	base, v := view.Split(name)
 	if v != nil {
-		return fmt.Errorf("%w: there is no array %q: copy its .json or .npy first", errOther, base)
+		return fmt.Errorf("%w: there is no array %q: copy its .%s or .%s first", errOther, base,
+			view.Document.Name(), view.Headed().Name())
 	}
 	if _, v := view.Split(strings.ToLower(name)); v != nil {
 		return fmt.Errorf("%w: %q: the names of arrays' files end in small letters, .%s", errOther,

@@ -103,7 +103,7 @@ func isForAll(n *zarrcore.Node) bool {
 
 // pageOf returns what the document of a node says.
 func pageOf(n *zarrcore.Node) page.Page {
-	p := page.Page{Title: n.Path, Document: string(n.Document),
+	p := page.Page{Title: n.Path, Document: string(n.Document), DocumentName: Document.Name(),
 		IsGroup: n.Kind != zarrcore.ArrayNode}
 	if n.Path == "" {
 		p.Title = "the root of the store"

@@ -128,6 +128,16 @@ func IsHeaded(v View) bool {
 	return ok && h == Headed()
 }
 
+// Lines returns the first view of elements of no fixed size as a text.
+func Lines() TextView {
+	for _, v := range views {
+		if t, ok := v.(TextView); ok {
+			return t
+		}
+	}
+	return nil
+}
+
 // A GroupView is a derived view that groups have too: the group "g" is also the file "g." + name.
 type GroupView interface {
 	View
@@ -315,6 +325,6 @@ func Register(more ...View) (remove func()) {
 // ErrEmpty says that a file of an array cannot be empty.
 func ErrEmpty(v View) error {
 	return fmt.Errorf("%w: expected the content of a .%s file, found no bytes, and nothing is "+
-		"changed; truncate the .raw or .jsonl file of an array to remove its rows",
-		iofs.ErrInvalid, v.Name())
+		"changed; truncate the .%s or .%s file of an array to remove its rows",
+		iofs.ErrInvalid, v.Name(), Plain().Name(), Lines().Name())
 }

@@ -101,7 +101,8 @@ func (d derived) keepsSize(wanted int64) error { return ErrKeepsSize(d.v, d.size
 // ErrKeepsSize says that the file of a derived view has a size, and not the one that is wanted.
 func ErrKeepsSize(v view.View, size, wanted int64) error {
 	return fmt.Errorf("%w: a .%s file shows what is in other files, and has %d bytes, not %d: "+
-		"resize the array by its .raw or .json", syscall.EPERM, v.Name(), size, wanted)
+		"resize the array by its .%s or .%s", syscall.EPERM, v.Name(), size, wanted,
+		view.Plain().Name(), view.Document.Name())
 }
 
 // rewritten is a derived file that a program is about to write from its beginning.

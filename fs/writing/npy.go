@@ -47,7 +47,7 @@ func (f *npyFile) await(
 	f.order.Lock()
 	defer f.order.Unlock()
 	f.come.Settle()
-	f.set(&input.Incoming{Create: create, Parse: f.view.Parse}, nil, nil)
+	f.set(&input.Incoming{Create: create, Parse: f.view.Parse, Name: f.view.Name()}, nil, nil)
 }
 
 // state returns the members as they are now.
@@ -277,8 +277,8 @@ func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
 	}
 	if m.FortranOrder() && !slices.Equal(header.Shape, m.Shape) {
 		return 0, fmt.Errorf("%w: expected a header of shape %v, found %v: a file in Fortran "+
-			"order keeps its size; extend or cut the .raw file, or set the shape in the .json file",
-			iofs.ErrInvalid, m.Shape, header.Shape)
+			"order keeps its size; extend or cut the .%s file, or set the shape in the .%s file",
+			iofs.ErrInvalid, m.Shape, header.Shape, view.Plain().Name(), view.Document.Name())
 	}
 	if !slices.Equal(header.Shape[1:], m.Shape[1:]) {
 		return 0, fmt.Errorf("%w: expected a header of shape (n, %v), found %v", iofs.ErrInvalid,
@@ -322,8 +322,8 @@ func (f *npyFile) setSize(ctx context.Context, w *Array, size int64) error {
 	}
 	head := int64(len(text))
 	if size < head {
-		return fmt.Errorf("%w: a .npy file has a header of %d bytes and cannot be cut to %d",
-			iofs.ErrInvalid, head, size)
+		return fmt.Errorf("%w: a .%s file has a header of %d bytes and cannot be cut to %d",
+			iofs.ErrInvalid, f.view.Name(), head, size)
 	}
 	return data.SetSize(ctx, size-head)
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
@@ -54,8 +55,8 @@ func whyFixed(attr string) error {
 		return fmt.Errorf("%w: %s: expected a name, such as user.zarr.attr.units", syscall.EPERM,
 			attr)
 	case slices.Contains(fromMetadata, name):
-		return fmt.Errorf("%w: %s follows from the metadata: of an array, change it in its .json "+
-			"where it can be changed", syscall.EPERM, attr)
+		return fmt.Errorf("%w: %s follows from the metadata: of an array, change it in its .%s "+
+			"where it can be changed", syscall.EPERM, attr, view.Document.Name())
 	}
 	return fmt.Errorf("%w: no attribute %s; an attribute of the array or group is %s%s",
 		syscall.EPERM, attr, Attr, name)
