@@ -115,7 +115,7 @@ func (g *groupNode) Create(
 		return g.Create(ctx, name, flags, mode, out)
 	}
 	if missing {
-		g.fs.traces.Came(ctx, path, v)
+		g.fs.traces.NoteCreate(ctx, path, v)
 		g.fs.unlinked.Forget(path) // what was hidden were names of an array that is not there
 		n, err = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode},
 			g.fs.present.Vacate(req, path)

@@ -19,9 +19,10 @@
 // materialised files that are still read are updated (package material).
 //
 // A view whose array does not exist yet is a transient file (package transient). A .npy becomes an
-// array with its header (newborn.go), a document when it is flushed (package document), and a .raw
-// waits in scratch. Nodes are found by what they show (package identity), so that a rename moves
-// them. The kernel forgets old names by notices that are sent after the answer (package nodes).
+// array with its header (headerless.go), a document when it is flushed (package document), and a
+// .raw waits in scratch. Nodes are found by what they show (package identity), so that a rename
+// moves them. The kernel forgets old names by notices that are sent after the answer (package
+// nodes).
 //
 // Nothing here holds a lock while zarrcore works or while it waits for the kernel, except those of
 // one array or file. docs/LOCKS.md lists them. They are never taken under the lock of a table, so

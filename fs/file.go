@@ -141,31 +141,31 @@ func (h *handle) sizeOf(w *writing.Array) int64 {
 	return min(size, now)
 }
 
-// arrival is what the .npy of a file's array does to the file.
-type arrival struct {
+// rewrites are what the .npy of a file's array does to the file.
+type rewrites struct {
 	times int  // it was written and became the array so many times
 	lasts bool // not all of it has come
 }
 
-// arrival returns the arrival of the file's array. While it lasts, the kernel would fill what has
-// not come of a page with zeros. A program that has taken the page by then sees them once the file
-// has grown.
-func (h *handle) arrival() arrival {
+// rewrites returns those of the file's array. While one lasts, the kernel would fill what has not
+// come of a page with zeros. A program that has taken the page by then sees them once the file has
+// grown.
+func (h *handle) rewrites() rewrites {
 	w := h.changing()
 	if w == nil || view.IsHeaded(h.node.view) {
-		return arrival{}
+		return rewrites{}
 	}
-	return arrival{w.TimesMade(), w.IsArriving()}
+	return rewrites{w.TimesMade(), w.IsArriving()}
 }
 
 // readPages is read for the page cache.
 func (h *handle) readPages(req *wire.Request, off, n int64) (*view.Found, error) {
-	was := h.arrival()
+	was := h.rewrites()
 	r, err := h.read(req, off, n)
 	if err == nil && int64(r.N) < n {
 		r, err = h.readShort(req, r, off, n, was)
 	}
-	if err == nil && int64(r.N) < n && h.arrival().lasts {
+	if err == nil && int64(r.N) < n && h.rewrites().lasts {
 		r.Done()
 		return nil, fmt.Errorf("%w: the array is being rewritten, read it later", syscall.ESTALE)
 	}
@@ -174,11 +174,11 @@ func (h *handle) readPages(req *wire.Request, off, n int64) (*view.Found, error)
 
 // readShort answers a READ for the page cache that has found only r, less than the kernel asks for.
 // It reads again if the rest of the file has come meanwhile, and until the kernel has noted the
-// size of the file. was is the arrival before r was read.
+// size of the file. was is what there was before r was read.
 func (h *handle) readShort(
-	req *wire.Request, r *view.Found, off, n int64, was arrival,
+	req *wire.Request, r *view.Found, off, n int64, was rewrites,
 ) (_ *view.Found, err error) {
-	for now := h.arrival(); now != was && !now.lasts; now = h.arrival() {
+	for now := h.rewrites(); now != was && !now.lasts; now = h.rewrites() {
 		was = now
 		r.Done()
 		if r, err = h.read(req, off, n); err != nil {

@@ -40,10 +40,10 @@ var (
 func (n opening) openForWriting(v view.ArrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f := n.fs
 	f.stat.Forget(n.path())
-	if n.reading().OpenedForWriting() == pagecache.Renewed {
+	if n.reading().OpenedForWriting() == pagecache.NewInode {
 		return nil, 0, n.renew()
 	}
-	if h := n.openNewborn(v); h != nil {
+	if h := n.openHeaderless(v); h != nil {
 		return h, fuse.FOPEN_DIRECT_IO, 0
 	}
 	w, c, err := n.writeWhereItIs(v)
@@ -117,7 +117,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		err = h.begin(ctx)
 	}
 	if err == nil {
-		err = h.grows(ctx, off+int64(len(p)), kind)
+		err = h.checkGrowth(ctx, off+int64(len(p)), kind)
 	}
 	if err == nil && kind == writing.AtOffset {
 		err = h.Skips(ctx, off)
@@ -150,8 +150,8 @@ func (h *writer) begin(ctx context.Context) error {
 	return h.Of.Begin(h.node.fs.ctx, h.node, h.View)
 }
 
-// grows returns an error if bytes up to end would let the array grow, and must not.
-func (h *writer) grows(ctx context.Context, end int64, kind writing.How) error {
+// checkGrowth returns an error if bytes up to end would let the array grow, and must not.
+func (h *writer) checkGrowth(ctx context.Context, end int64, kind writing.How) error {
 	size, ok := h.Of.Size(h.View)
 	if kind == writing.ByPage || ok && kind == writing.AtOffset && end <= size {
 		return nil

@@ -239,9 +239,9 @@ func (n opening) openFlags(h *handle) (uint32, syscall.Errno) {
 		h.drops = print
 	}
 	switch {
-	case how == pagecache.Renewed:
+	case how == pagecache.NewInode:
 		return 0, n.renew()
-	case how == pagecache.Through:
+	case how == pagecache.Passthrough:
 		n.fs.notes.PassTo(n.ctx, h.backing.Backing())
 		count.OpenThrough.Add(1)
 	case flags&fuse.FOPEN_DIRECT_IO != 0:
@@ -398,7 +398,7 @@ func (u *uses) noteMapper(h gofuse.FileHandle, flags uint32) {
 		return
 	}
 	w, ok := h.(*writer)
-	if made, isNew := h.(*newborn); isNew {
+	if made, isNew := h.(*headerless); isNew {
 		w, ok = made.writer, true
 	}
 	if !ok {

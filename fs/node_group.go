@@ -76,7 +76,7 @@ func (g lookup) find(name string) (*gofuse.Inode, syscall.Errno) {
 		return g.transient(x)
 	}
 	t, err := g.fs.names.Resolve(req, dir, name)
-	if path, missed := g.missed(dir, name, err); missed && g.fs.traces.Of(path).Made() {
+	if path, missed := g.missed(dir, name, err); missed && g.fs.traces.Of(path).IsMade() {
 		t, err = g.fs.names.Resolve(req, dir, name) // it may have been made before that was noted
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
@@ -114,7 +114,7 @@ func (g lookup) missed(dir, name string, err error) (path string, ok bool) {
 	}
 	path, v, ok := g.fs.names.Path(dir, name)
 	if ok {
-		g.fs.traces.Missed(g.ctx, path, v)
+		g.fs.traces.NoteMiss(g.ctx, path, v)
 	}
 	return path, ok
 }

@@ -67,7 +67,7 @@ var sampleParts = map[string]struct {
 	},
 	"Trace": {
 		func(f *filesystem, path string) {
-			f.traces.Made(path, npyView, program.Process{PID: 1})
+			f.traces.NoteMade(path, npyView, program.Process{PID: 1})
 		}, nil,
 	},
 	"Failure": {

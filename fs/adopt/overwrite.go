@@ -35,7 +35,7 @@ func (f *Files) Overwrite(
 	if w.OpensOf(v) > 1 {
 		return f.overwriteBeside(x, path, header, t)
 	}
-	w.Await(func(
+	w.ExpectHeader(func(
 		ctx context.Context, shape []int64, t dtype.Type, fortran bool,
 	) (*zarrcore.Array, error) {
 		arr, err := f.H.Overwrite(ctx, path, shape, t, fortran)

@@ -81,9 +81,9 @@ func NewTraces(parts pathstate.Parts[pathstate.Bound[Trace]]) *Traces {
 	return &Traces{Bounded: pathstate.NewBounded(parts, maxTraces)}
 }
 
-// Missed notes that the sender of a request got the answer that there is no view v of an array at
+// NoteMiss notes that the sender of a request got the answer that there is no view v of an array at
 // path.
-func (t *absences) Missed(ctx context.Context, path string, v view.View) {
+func (t *absences) NoteMiss(ctx context.Context, path string, v view.View) {
 	thread := wire.Thread(ctx)
 	if thread == 0 {
 		return
@@ -106,10 +106,10 @@ func (t *absences) Missed(ctx context.Context, path string, v view.View) {
 // maxAbsent is how many are remembered to have looked for the views of an array.
 const maxAbsent = 64
 
-// Came notes that the caller created a view file whose array does not exist yet. Other processes
-// that looked it up now find it. The caller does not if another view makes the array before the
-// file is open.
-func (t *absences) Came(ctx context.Context, path string, v view.View) {
+// NoteCreate notes that the caller created a view file whose array does not exist yet. Other
+// processes that looked it up now find it. The caller does not if another view makes the array
+// before the file is open.
+func (t *absences) NoteCreate(ctx context.Context, path string, v view.View) {
 	thread := wire.Thread(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,8 +142,8 @@ func (t *absences) since(path string, now time.Time) []absence {
 	return slices.DeleteFunc(all, func(a absence) bool { return now.Sub(a.at) > absentFor })
 }
 
-// Made notes that a process has made the node at path, or a view of it, through v.
-func (t *Traces) Made(path string, v view.View, by program.Process) {
+// NoteMade notes that a process has made the node at path, or a view of it, through v.
+func (t *Traces) NoteMade(path string, v view.View, by program.Process) {
 	t.Opened(path, v, by)
 	if v == view.Document {
 		t.Described(path)
@@ -154,7 +154,7 @@ func (t *Traces) Made(path string, v view.View, by program.Process) {
 // version. What this process did there before was done to another node.
 func (t *Traces) MadeGroup(path, version string, thread int, by program.Process) {
 	t.Drop(path)
-	t.Made(path, nil, by)
+	t.NoteMade(path, nil, by)
 	t.Change(path, func(x *Trace) *Trace {
 		x.Thread, x.Group = thread, version
 		return x
@@ -221,7 +221,7 @@ func (t *Traces) Renamed(path, to string, v view.View, listed, wrote view.Set, b
 	if !by.Mover {
 		return
 	}
-	t.Made(to, v, by)
+	t.NoteMade(to, v, by)
 	if left := listed &^ view.SetOf(v); left != 0 {
 		t.Put(path, &Trace{By: by, At: time.Now(), moved: to, left: left, wrote: wrote})
 	}
@@ -284,20 +284,20 @@ func (t *Traces) Put(path string, x *Trace) {
 	t.Edit(path, func(*Trace) *Trace { return x })
 }
 
-// Made reports whether somebody has made what is there through this mount.
-func (x *Trace) Made() bool { return !x.Gone() && x.Own != 0 }
+// IsMade reports whether somebody has made what is there through this mount.
+func (x *Trace) IsMade() bool { return !x.Gone() && x.Own != 0 }
 
 // MadeUndescribed reports whether one process has made the array that is there, through v and maybe
 // others of its views, but not its document.
 func (x *Trace) MadeUndescribed(v view.View) bool {
 	has := func(v view.View) bool { return x.Own&view.SetOf(v) != 0 }
-	return x.Made() && has(v) && !has(view.Document) && len(x.joined) == 0
+	return x.IsMade() && has(v) && !has(view.Document) && len(x.joined) == 0
 }
 
 // WrittenBy returns the views of what is there that the process by has created, and not removed or
 // renamed since.
 func (x *Trace) WrittenBy(by program.Process) view.Set {
-	if !x.Made() || x.By != by {
+	if !x.IsMade() || x.By != by {
 		return 0
 	}
 	return x.Own &^ x.hidden
@@ -332,7 +332,7 @@ func (x *Trace) HidesFrom(by program.Process, v view.View) bool {
 
 // Lacks reports whether nobody has made the node through v, or the node is hidden from the process.
 func (x *Trace) Lacks(by program.Process, v view.View) bool {
-	return x.HidesFrom(by, v) || x.Made() && x.Own&view.SetOf(v) == 0
+	return x.HidesFrom(by, v) || x.IsMade() && x.Own&view.SetOf(v) == 0
 }
 
 // Leaves reports whether the caller may still rename a view of an array that it has renamed. It
@@ -351,7 +351,7 @@ func (x *Trace) Follows(by program.Process, to string, v view.View) bool {
 // processes made the array of its .npy. These may have created the document's file, too, as long as
 // nothing of it was taken.
 func (x *Trace) Unfinished(by program.Process) bool {
-	if !x.Made() {
+	if !x.IsMade() {
 		return false
 	}
 	others := by.Mover && !x.described && time.Since(x.At) < absentFor

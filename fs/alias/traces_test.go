@@ -39,20 +39,20 @@ func TestTraces(t *testing.T) {
 		want  func(x *Trace) bool
 	}{
 		{"a script meets all views of its new array", false, func(t *Traces, by process) {
-			t.Made("a", npy, by)
+			t.NoteMade("a", npy, by)
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) && !x.Hides(self, json) }},
 		{"a mover meets its own view only", true, func(t *Traces, by process) {
-			t.Made("a", json, by)
+			t.NoteMade("a", json, by)
 		},
 			func(x *Trace) bool {
 				return x.Hides(self, npy) && x.Hides(self, raw) && !x.Hides(self, json)
 			}},
-		{"others meet all", true, func(t *Traces, by process) { t.Made("a", json, by) },
+		{"others meet all", true, func(t *Traces, by process) { t.NoteMade("a", json, by) },
 			func(x *Trace) bool { return !x.Hides(other, npy) }},
 		{"a view that it made too", true, func(t *Traces, by process) {
-			t.Made("a", json, by)
-			t.Made("a", npy, by)
+			t.NoteMade("a", json, by)
+			t.NoteMade("a", npy, by)
 		},
 			func(x *Trace) bool { return !x.Hides(self, npy) && x.Hides(self, raw) }},
 		{"a renamed array leaves its other names to a mover", true, func(t *Traces, by process) {
@@ -86,7 +86,7 @@ func TestTraces(t *testing.T) {
 			func(x *Trace) bool { return !x.Leaves(self, npy) && x.Leaves(self, raw) }},
 		{"until an array is made there", true, func(t *Traces, by process) {
 			t.Renamed("a", "b", json, view.FullSet(), 0, by)
-			t.Made("a", npy, by)
+			t.NoteMade("a", npy, by)
 		},
 			func(x *Trace) bool { return !x.Leaves(self, raw) && x.Hides(self, raw) }},
 		{"at the new place they are not there yet", true, func(t *Traces, by process) {
@@ -101,7 +101,7 @@ func TestTraces(t *testing.T) {
 				return x.Replacing(wire.Caller(self)) == gone && x.Replacing(cp) == nil && !x.Made()
 			}},
 		{"and is there again", false,
-			func(t *Traces, by process) { t.Removed("a", gone, 0, by); t.Made("a", npy, by) },
+			func(t *Traces, by process) { t.Removed("a", gone, 0, by); t.NoteMade("a", npy, by) },
 			func(x *Trace) bool { return x.Replacing(wire.Caller(self)) == nil }},
 		{"a group's document that was removed", false, func(t *Traces, by process) {
 			t.Hide("a", json, by)
@@ -109,68 +109,68 @@ func TestTraces(t *testing.T) {
 			func(x *Trace) bool { return x.Hides(self, json) && !x.Hides(other, json) }},
 		{"and recreated", false, func(t *Traces, by process) {
 			t.Hide("a", json, by)
-			t.Made("a", json, by)
+			t.NoteMade("a", json, by)
 		},
 			func(x *Trace) bool { return !x.Hides(self, json) }},
 		{"a mover that looked before another made the array", true, func(t *Traces, _ process) {
-			t.Missed(self, "a", raw)
-			t.Made("a", json, cp)
+			t.NoteMiss(self, "a", raw)
+			t.NoteMade("a", json, cp)
 		},
 			func(x *Trace) bool {
 				return x.Hides(self, raw) && !x.Hides(self, npy) && !x.Hides(other, raw)
 			}},
 		{"a script that looked", false, func(t *Traces, _ process) {
-			t.Missed(self, "a", raw)
-			t.Made("a", json, cp)
+			t.NoteMiss(self, "a", raw)
+			t.NoteMade("a", json, cp)
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
 		{"a mover that looked for the view that made it", true, func(t *Traces, _ process) {
-			t.Missed(self, "a", raw)
-			t.Made("a", raw, cp)
+			t.NoteMiss(self, "a", raw)
+			t.NoteMade("a", raw, cp)
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
 		{"a mover that looked for a view, which came as a file", true, func(t *Traces, _ process) {
-			t.Missed(self, "a", raw)
-			t.Came(ctx(1), "a", raw)
-			t.Made("a", json, cp)
+			t.NoteMiss(self, "a", raw)
+			t.NoteCreate(ctx(1), "a", raw)
+			t.NoteMade("a", json, cp)
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
 		{"a mover's document after another's .npy", true, func(t *Traces, _ process) {
-			t.Made("a", npy, cp)
+			t.NoteMade("a", npy, cp)
 		},
 			func(x *Trace) bool { return x.Unfinished(wire.Caller(self)) }},
-		{"and after another's document", true, func(t *Traces, _ process) { t.Made("a", json, cp) },
+		{"and after another's document", true, func(t *Traces, _ process) { t.NoteMade("a", json, cp) },
 			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},
-		{"a script's document", false, func(t *Traces, _ process) { t.Made("a", npy, cp) },
+		{"a script's document", false, func(t *Traces, _ process) { t.NoteMade("a", npy, cp) },
 			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},
 		{"a mover that created it, and another made the array before it was open",
 			true, func(t *Traces, by process) {
-				t.Missed(self, "a", raw)
-				t.Missed(ctx(1), "a", npy)
-				t.Came(self, "a", raw)
-				t.Made("a", json, cp)
-				t.Made("a", raw, by)
+				t.NoteMiss(self, "a", raw)
+				t.NoteMiss(ctx(1), "a", npy)
+				t.NoteCreate(self, "a", raw)
+				t.NoteMade("a", json, cp)
+				t.NoteMade("a", raw, by)
 			}, func(x *Trace) bool {
 				return x.By == cp && x.awaitedBy(1, npy) && !x.Hides(self, raw)
 			}},
 		{"a mover that looked and made it", true, func(t *Traces, by process) {
-			t.Missed(self, "a", json)
-			t.Made("a", npy, cp)
-			t.Made("a", json, by)
+			t.NoteMiss(self, "a", json)
+			t.NoteMade("a", npy, cp)
+			t.NoteMade("a", json, by)
 		},
 			func(x *Trace) bool {
 				return !x.Hides(self, json) && x.Unfinished(cp) &&
 					x.Unfinished(wire.Caller(self))
 			}},
 		{"two that looked for one view, and the other made it", true, func(t *Traces, _ process) {
-			t.Missed(self, "a", raw)
-			t.Missed(ctx(1), "a", raw)
-			t.Made("a", json, cp)
-			t.Made("a", raw, program.Process{PID: 1, Mover: true})
+			t.NoteMiss(self, "a", raw)
+			t.NoteMiss(ctx(1), "a", raw)
+			t.NoteMade("a", json, cp)
+			t.NoteMade("a", raw, program.Process{PID: 1, Mover: true})
 		}, func(x *Trace) bool { return !x.Hides(self, raw) }},
 		{"nothing is remembered of what is forgotten", true, func(t *Traces, by process) {
-			t.Made("a/b", npy, by)
-			t.Made("a", npy, by)
+			t.NoteMade("a/b", npy, by)
+			t.NoteMade("a", npy, by)
 			table.End("a")
 		},
 			func(x *Trace) bool { return x == nil }},

@@ -67,7 +67,7 @@ func New(of Mount) *Arrays { return &Arrays{of} }
 func (c *Arrays) ByHeader(
 	ctx context.Context, path string, by program.Process, shape []int64, t dtype.Type, fortran bool,
 ) (*zarrcore.Array, error) {
-	if c.Traces.Of(path).Made() {
+	if c.Traces.Of(path).IsMade() {
 		arr, err := c.H.OpenArray(ctx, path)
 		switch {
 		case err != nil:
@@ -157,7 +157,7 @@ func (c *Arrays) Made(path string, v view.View, by program.Process) {
 	c.Stat.ForgetAll(path)
 	c.Failures.Note(path, nil)
 	c.Unlinked.Restore(path, v)
-	c.Traces.Made(path, v, by)
+	c.Traces.NoteMade(path, v, by)
 }
 
 // ByDocument creates the array that a document describes. If its bytes came before, as NAME.raw,

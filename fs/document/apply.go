@@ -143,7 +143,7 @@ func (d *File) store(
 		d.of.Kernel.DropArray(path)
 	}
 	trace, fixed := d.of.Traces.Of(path), errors.Is(err, meta.ErrInvalid)
-	late := d.waiting || trace.Unfinished(by) || from == Missing && trace.Made()
+	late := d.waiting || trace.Unfinished(by) || from == Missing && trace.IsMade()
 	return late && (fixed || foreign(n, written)) || from == Anew && fixed, errno.Refused(err)
 }
 

@@ -141,7 +141,7 @@ func (f *Files) newArray(x *transient.File, as As, header npy.Info, t dtype.Type
 	if err != nil {
 		return errno.Refused(err)
 	}
-	f.Traces.Made(as.Path, as.View, as.By)
+	f.Traces.NoteMade(as.Path, as.View, as.By)
 	f.Compared.Made(as.Path, as.View, as.By)
 	if err = f.Adopting.Behind(arr, x, header); err != nil {
 		err = errors.Join(err, f.H.Remove(f.Ctx, as.Path))

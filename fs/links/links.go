@@ -59,7 +59,7 @@ func (l *Links) Put(at string, to resolve.LinkTarget, by program.Process, replac
 		return err
 	}
 	l.Unlinked.Restore(at, to.View)
-	l.Traces.Made(at, to.View, by)
+	l.Traces.NoteMade(at, to.View, by)
 	return nil
 }
 

@@ -18,14 +18,14 @@ type holding struct {
 // Opened counts an open of a file whose bytes have the fingerprint now, and returns the open's
 // FOPEN_ flags. ready is the materialised file of these bytes, if there is one; soon reports
 // whether there will be. A passthrough handle gets a use of its backing.
-func (h *Habit) Opened(mode IO, now string, ready Backing, soon bool) (Verdict, Backing, uint32) {
+func (h *Habit) Opened(mode IO, now string, ready Backing, soon bool) (OpenMode, Backing, uint32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	how, backing := h.judge(now, ready, h.open-h.handles)
 	switch how {
 	case AsUsual:
 		return how, nil, h.openedAsUsual(mode, now, soon)
-	case Through:
+	case Passthrough:
 		h.open++
 		h.last, h.kept = now, "" // the kernel drops the pages
 		h.enter(backing)
@@ -36,11 +36,11 @@ func (h *Habit) Opened(mode IO, now string, ready Backing, soon bool) (Verdict, 
 
 // OpenedForWriting counts a writable open. An inode with passthrough handles cannot have one
 // besides.
-func (h *Habit) OpenedForWriting() Verdict {
+func (h *Habit) OpenedForWriting() OpenMode {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.handles > 0 {
-		return Renewed
+		return NewInode
 	}
 	h.open++
 	return AsUsual

@@ -26,29 +26,29 @@ type passing struct {
 	backing Backing // of all of them; nil if there are none
 }
 
-// Verdict says how an open is answered.
-type Verdict uint8
+// OpenMode says how an open is answered.
+type OpenMode uint8
 
 const (
 	// AsUsual is an open without passthrough.
-	AsUsual Verdict = iota
-	// Through is a passthrough open.
-	Through
-	// Renewed is an open that this inode cannot serve: it has passthrough handles of bytes that are
-	// outdated. The file gets another inode.
-	Renewed
+	AsUsual OpenMode = iota
+	// Passthrough is a passthrough open.
+	Passthrough
+	// NewInode is an open that this inode cannot serve: it has passthrough handles of bytes that
+	// are outdated. The file gets another inode.
+	NewInode
 )
 
 // judge decides on an open of bytes with the fingerprint now, of which ready is the materialised
 // file if there is one. others is how many handles of other kinds are open.
-func (p *passing) judge(now string, ready Backing, others int) (Verdict, Backing) {
+func (p *passing) judge(now string, ready Backing, others int) (OpenMode, Backing) {
 	switch {
 	case p.handles > 0 && p.backing.Fingerprint() == now:
-		return Through, p.backing
+		return Passthrough, p.backing
 	case p.handles > 0:
-		return Renewed, nil
+		return NewInode, nil
 	case others == 0 && ready != nil:
-		return Through, ready
+		return Passthrough, ready
 	}
 	return AsUsual, nil
 }

@@ -56,16 +56,16 @@ func playModes(do string) string {
 		}
 		how, backing, flags := h.Opened(IOAuto, state, m, false)
 		switch {
-		case how == Renewed:
+		case how == NewInode:
 			got = append(got, "renewed")
 			continue
-		case how == Through && backing == files[state] && flags&fuse.FOPEN_PASSTHROUGH != 0 &&
+		case how == Passthrough && backing == files[state] && flags&fuse.FOPEN_PASSTHROUGH != 0 &&
 			flags&fuse.FOPEN_DIRECT_IO == 0:
 			got = append(got, "through")
 		case how == AsUsual && flags&fuse.FOPEN_PASSTHROUGH == 0:
 			got = append(got, "direct")
 		}
-		open[state] = append(open[state], how == Through)
+		open[state] = append(open[state], how == Passthrough)
 	}
 	return strings.Join(got, " ")
 }

@@ -138,7 +138,7 @@ func (r *renaming) follows() bool {
 		return false
 	}
 	r.Traces.Leave(path, v)
-	r.Traces.Made(r.path, v, r.By)
+	r.Traces.NoteMade(r.path, v, r.By)
 	r.Nodes.RemoveKey(identity.OfGhost(path, v))
 	r.forgetNew() // the kernel takes the ghost for the file of that name
 	return true

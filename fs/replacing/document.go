@@ -25,7 +25,7 @@ func (a *Arrays) ByDocument(t resolve.Target, path string) (old *zarrcore.Node) 
 	if t.View != view.Document || t.Node.Kind != zarrcore.ArrayNode {
 		return nil
 	}
-	if x := a.Traces.Of(t.Node.Path); !x.Made() || x.Own != view.SetOf(view.Document) {
+	if x := a.Traces.Of(t.Node.Path); !x.IsMade() || x.Own != view.SetOf(view.Document) {
 		return nil
 	}
 	old, err := a.H.Node(a.Ctx, path)

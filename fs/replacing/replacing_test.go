@@ -26,7 +26,7 @@ func TestByDocument(t *testing.T) {
 	if a.ByDocument(target, "old") != nil {
 		t.Error("the array was not made by a document")
 	}
-	a.Traces.Made("new", view.Document, by)
+	a.Traces.NoteMade("new", view.Document, by)
 	if old := a.ByDocument(target, "old"); old == nil || old.Path != "old" {
 		t.Errorf("the array was made by a document: it replaces that of %v", old)
 	}
@@ -44,7 +44,7 @@ func TestByDocument(t *testing.T) {
 func TestContent(t *testing.T) {
 	a := arraysOf(t)
 	target := targetOf(t, a, "new", view.Headed())
-	a.Traces.Made("new", view.Headed(), by)
+	a.Traces.NoteMade("new", view.Headed(), by)
 	old := a.ByContent(target, "old")
 	if old == nil {
 		t.Fatal("the content does not replace that of the other array")

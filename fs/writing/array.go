@@ -342,13 +342,13 @@ func (w *Array) Awaiting(v view.View) *input.Incoming {
 	return w.npy.awaiting()
 }
 
-// Await notes that the array's .npy file is rewritten. When its header is complete, create makes
-// the array.
-func (w *Array) Await(
+// ExpectHeader notes that the array's .npy file is rewritten. When its header is complete, create
+// makes the array.
+func (w *Array) ExpectHeader(
 	create func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array,
 		error),
 ) {
-	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type, text []byte) (
+	w.npy.expectHeader(func(ctx context.Context, header npy.Info, t dtype.Type, text []byte) (
 		input.ArrayWriter, error,
 	) {
 		w.table.Compared.Arrives(w.Path(), w.npy.view, text)

@@ -40,8 +40,8 @@ type npyFile struct {
 	fortran bool // the order that theirs says
 }
 
-// await notes that the file is rewritten from its beginning.
-func (f *npyFile) await(
+// expectHeader notes that the file is rewritten from its beginning.
+func (f *npyFile) expectHeader(
 	create func(context.Context, npy.Info, dtype.Type, []byte) (input.ArrayWriter, error),
 ) {
 	f.order.Lock()

@@ -159,7 +159,7 @@ func (w *Array) Cut(ctx context.Context, n coherence.File, v view.ArrayView, siz
 		if in := w.Awaiting(v); in != nil && w.Live() == nil {
 			return in.SetSize(0)
 		}
-		w.Await(func(
+		w.ExpectHeader(func(
 			ctx context.Context, shape []int64, t dtype.Type, fortran bool,
 		) (*zarrcore.Array, error) {
 			arr, err := w.table.H.Overwrite(ctx, w.Path(), shape, t, fortran)

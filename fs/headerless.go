@@ -14,18 +14,18 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// newborn is a writable handle of a .npy file that has no array yet: the header that is written to
-// it makes one.
-type newborn struct {
+// headerless is a writable handle of a .npy file that has no array yet: the header that is written
+// to it makes one.
+type headerless struct {
 	*writer
 	awaited *transient.File // stands for the array
 }
 
-var _ = (gofuse.FileReleaser)((*newborn)(nil))
+var _ = (gofuse.FileReleaser)((*headerless)(nil))
 
-// openNewborn opens a .npy file that was created and has no array yet. It returns nil for other
+// openHeaderless opens a .npy file that was created and has no array yet. It returns nil for other
 // files.
-func (n opening) openNewborn(v view.ArrayView) gofuse.FileHandle {
+func (n opening) openHeaderless(v view.ArrayView) gofuse.FileHandle {
 	x := n.hold()
 	if x == nil {
 		return nil
@@ -33,7 +33,7 @@ func (n opening) openNewborn(v view.ArrayView) gofuse.FileHandle {
 	f, by := n.fs, wire.Caller(n.ctx)
 	w := f.writings.Open(n.path, nil, v)
 	if w.Live() == nil && w.Awaiting(v) == nil {
-		w.Await(func(ctx context.Context, shape []int64, t dtype.Type,
+		w.ExpectHeader(func(ctx context.Context, shape []int64, t dtype.Type,
 			fortran bool) (*zarrcore.Array, error) {
 			return f.sites.CreateAt(w.Path, func(path string) (*zarrcore.Array, error) {
 				return f.creation.ByHeader(ctx, path, by, shape, t, fortran)
@@ -43,14 +43,14 @@ func (n opening) openNewborn(v view.ArrayView) gofuse.FileHandle {
 	n.use().writers.Add(1)
 	f.count.Opens.Add(1)
 	f.count.OpenWrite.Add(1)
-	h := newHandle(n.fileNode, writing.Unborn(w, v))
+	h := newHandle(n.fileNode, writing.Headerless(w, v))
 	h.direct = true
-	return &newborn{&writer{handle: h, Handle: writing.NewHandle(w, v, n.fileNode, by)}, x}
+	return &headerless{&writer{handle: h, Handle: writing.NewHandle(w, v, n.fileNode, by)}, x}
 }
 
 // Release ends the handle. With the last handle goes a file that was written and did not become an
 // array. An empty one waits for a program that writes it.
-func (h *newborn) Release(ctx context.Context) syscall.Errno {
+func (h *headerless) Release(ctx context.Context) syscall.Errno {
 	if h.array() == nil {
 		h.node.reading().Released(false)
 	}
