@@ -67,7 +67,7 @@ func (cat *looks) listChildren(
 	if cat.shelf != nil {
 		l.slots = make(chan struct{}, cat.remoteLooks(path))
 		l.unseen = make(chan *batch, listAhead)
-		go l.lookAhead()
+		go l.probeAhead()
 	} else {
 		l.v2 = cat.Exists(ctx, store.Join(path, ".zgroup"))
 	}
@@ -183,7 +183,7 @@ func (l *lister) send(run []string) error {
 			b.looked.Add(n)
 			l.unseen <- b
 		} else {
-			b.looked.Go(func() { l.look(b.children) })
+			b.looked.Go(func() { l.probe(b.children) })
 		}
 		select {
 		case l.batches <- b:
@@ -202,9 +202,9 @@ func (l *lister) noteLink(name string) {
 	l.links[name] = struct{}{}
 }
 
-// lookAtLink finds out where a child leads that was a link when it was listed,
+// probeLink finds out where a child leads that was a link when it was listed,
 // and reports whether it still is one.
-func (l *lister) lookAtLink(c *Child) bool {
+func (l *lister) probeLink(c *Child) bool {
 	n, _, err := l.cat.linkAt(l.ctx, store.Join(l.path, c.Name))
 	if err != nil {
 		n = &Node{Link: &Link{Err: err}}
@@ -215,8 +215,8 @@ func (l *lister) lookAtLink(c *Child) bool {
 	return n != nil
 }
 
-// look finds out the kinds of children.
-func (l *lister) look(children []Child) {
+// probe finds out the kinds of children.
+func (l *lister) probe(children []Child) {
 	l.slots <- struct{}{}
 	defer func() { <-l.slots }()
 	for i := range children {
@@ -224,35 +224,35 @@ func (l *lister) look(children []Child) {
 			return
 		}
 		c := &children[i]
-		if c.Kind == LinkNode && l.lookAtLink(c) {
+		if c.Kind == LinkNode && l.probeLink(c) {
 			continue
 		}
-		seen, _ := l.cat.look(l.ctx, store.Join(l.path, c.Name), l.v2)
+		seen, _ := l.cat.probe(l.ctx, store.Join(l.path, c.Name), l.v2)
 		c.Kind, c.Elements = seen.kind, seen.elements
 	}
 }
 
-// lookAhead finds out the kinds of children in a remote store, many at once, in the order of the
+// probeAhead finds out the kinds of children in a remote store, many at once, in the order of the
 // listing. Meanwhile the listing asks for its next page.
-func (l *lister) lookAhead() {
+func (l *lister) probeAhead() {
 	for b := range l.unseen {
 		for i := range b.children {
 			l.slots <- struct{}{}
 			go func() {
 				defer b.looked.Done()
 				defer func() { <-l.slots }()
-				l.lookRemote(b, &b.children[i])
+				l.probeRemote(b, &b.children[i])
 			}()
 		}
 	}
 }
 
-// lookRemote finds out the kind of a child of a batch in a remote store.
-func (l *lister) lookRemote(b *batch, c *Child) {
+// probeRemote finds out the kind of a child of a batch in a remote store.
+func (l *lister) probeRemote(b *batch, c *Child) {
 	err := l.ctx.Err()
 	if err == nil {
-		var seen sight
-		seen, err = l.cat.look(l.ctx, store.Join(l.path, c.Name), l.v2)
+		var seen summary
+		seen, err = l.cat.probe(l.ctx, store.Join(l.path, c.Name), l.v2)
 		c.Kind, c.Elements = seen.kind, seen.elements
 	}
 	if err != nil {
@@ -263,32 +263,32 @@ func (l *lister) lookRemote(b *batch, c *Child) {
 // Kind finds out what the node at path is with as few and as cheap looks as possible.
 // What cannot be found out is a directory.
 func (cat *looks) Kind(ctx context.Context, path string) NodeKind {
-	seen, _ := cat.look(ctx, path, false)
+	seen, _ := cat.probe(ctx, path, false)
 	return seen.kind
 }
 
-// A sight is what a look at a node tells.
-type sight struct {
+// A summary is what a probe of a node finds: its kind, and what its elements are.
+type summary struct {
 	kind     NodeKind
 	elements Elements
 }
 
-// look finds out what the node at path is. An error is one of a remote store.
-func (cat *looks) look(ctx context.Context, path string, v2 bool) (sight, error) {
+// probe finds out what the node at path is. An error is one of a remote store.
+func (cat *looks) probe(ctx context.Context, path string, v2 bool) (summary, error) {
 	if c := cat.consolidated(ctx, path); c != nil {
 		if kind, known := c.kinds[path]; known {
-			return sight{kind, c.elements(path)}, nil
+			return summary{kind, c.elements(path)}, nil
 		}
 	}
 	if cat.shelf != nil {
-		return cat.lookRemote(ctx, path)
+		return cat.probeRemote(ctx, path)
 	}
-	return cat.lookNear(ctx, path, v2), nil
+	return cat.probeNear(ctx, path, v2), nil
 }
 
-// lookNear is look at the documents of a store for which looks are cheap.
-func (cat *looks) lookNear(ctx context.Context, path string, v2 bool) sight {
-	first, second := cat.lookV3, cat.lookV2
+// probeNear is probe by the documents of a store for which looks are cheap.
+func (cat *looks) probeNear(ctx context.Context, path string, v2 bool) summary {
+	first, second := cat.probeV3, cat.probeV2
 	if v2 {
 		first, second = second, first
 	}
@@ -299,20 +299,20 @@ func (cat *looks) lookNear(ctx context.Context, path string, v2 bool) sight {
 		return seen
 	}
 	if cat.Exists(ctx, store.Join(path, "meta")) && cat.Exists(ctx, store.Join(path, "attrs")) {
-		return sight{kind: ArrayNode}
+		return summary{kind: ArrayNode}
 	}
-	return sight{kind: DirectoryNode}
+	return summary{kind: DirectoryNode}
 }
 
-func (cat *looks) lookV2(ctx context.Context, path string) (seen sight, found bool) {
+func (cat *looks) probeV2(ctx context.Context, path string) (seen summary, found bool) {
 	key := store.Join(path, ".zarray")
-	if cat.lookAt(ctx, key, func(doc []byte) {
+	if cat.probeKey(ctx, key, func(doc []byte) {
 		seen.elements = elementsV2(doc)
 	}) || cat.Exists(ctx, key) {
 		seen.kind = ArrayNode
 		return seen, true
 	}
-	return sight{kind: GroupNode}, cat.Exists(ctx, store.Join(path, ".zgroup"))
+	return summary{kind: GroupNode}, cat.Exists(ctx, store.Join(path, ".zgroup"))
 }
 
 // Exists reports whether the store has an object of that key.
@@ -321,21 +321,21 @@ func (cat *looks) Exists(ctx context.Context, key string) bool {
 	return err == nil && !info.Dir
 }
 
-func (cat *looks) lookV3(ctx context.Context, path string) (seen sight, found bool) {
+func (cat *looks) probeV3(ctx context.Context, path string) (seen summary, found bool) {
 	seen.kind = ArrayNode // what is too long to be read is shown as an array that cannot be read
-	found = cat.lookAt(ctx, store.Join(path, "zarr.json"), func(doc []byte) { seen = sightV3(doc) })
+	found = cat.probeKey(ctx, store.Join(path, "zarr.json"), func(doc []byte) { seen = summaryV3(doc) })
 	return seen, found
 }
 
-// headers recycles the buffers of lookAt.
+// headers recycles the buffers of probeKey.
 var headers = sync.Pool{New: func() any { return new([documentHead]byte) }}
 
 // documentHead is as much of a document as is looked at first, in bytes.
 const documentHead = 4 << 10
 
-// lookAt calls see with the document of that key, unless it is too long to be
+// probeKey calls see with the document of that key, unless it is too long to be
 // read, and reports whether there is one.
-func (cat *looks) lookAt(ctx context.Context, key string, see func(doc []byte)) (found bool) {
+func (cat *looks) probeKey(ctx context.Context, key string, see func(doc []byte)) (found bool) {
 	buf := headers.Get().(*[documentHead]byte)
 	defer headers.Put(buf)
 	n, err := cat.store.Peek(ctx, key, buf[:])
@@ -352,21 +352,21 @@ func (cat *looks) lookAt(ctx context.Context, key string, see func(doc []byte)) 
 	return true
 }
 
-// sightV3 returns what a look at a zarr.json finds. Parsing every document of a large group takes
+// summaryV3 returns what a look at a zarr.json finds. Parsing every document of a large group takes
 // long, so it does so only where the text leaves a doubt.
-func sightV3(doc []byte) sight {
+func summaryV3(doc []byte) summary {
 	node, data := typeNames(doc)
 	switch {
 	case string(node) == "group":
-		return sight{kind: GroupNode}
+		return summary{kind: GroupNode}
 	case string(node) == "array" && (data != nil && !maybeVlen[string(data)] || !mentionsVlen(doc)):
-		return sight{kind: ArrayNode}
+		return summary{kind: ArrayNode}
 	}
 	a, g, _ := meta.ParseV3(bytes.Clone(doc))
 	if g != nil {
-		return sight{kind: GroupNode}
+		return summary{kind: GroupNode}
 	}
-	return sight{ArrayNode, ElementsOf(a)}
+	return summary{ArrayNode, ElementsOf(a)}
 }
 
 // maybeVlen are the names of data types whose elements have no fixed size.

@@ -245,7 +245,7 @@ func newConsolidation(holder, name string, doc []byte, info store.Info) (*consol
 func kindOf(name string, doc []byte) (NodeKind, bool) {
 	switch name {
 	case meta.NameV3:
-		return sightV3(doc).kind, true
+		return summaryV3(doc).kind, true
 	case meta.NameArray:
 		return ArrayNode, true
 	case meta.NameGroup:
@@ -278,7 +278,7 @@ func (c *consolidation) grow(holder string) error {
 // elements returns what kind of elements an array at path has.
 func (c *consolidation) elements(path string) Elements {
 	if doc, ok := c.docs[store.Join(path, meta.NameV3)]; ok {
-		return sightV3(doc).elements
+		return summaryV3(doc).elements
 	}
 	return elementsV2(c.docs[store.Join(path, meta.NameArray)])
 }

@@ -69,7 +69,7 @@ func (cat *looks) linkTo(ctx context.Context, path string, l store.Link) *Link {
 	case l.Target != "" && cat.belowArray(ctx, l.Target):
 		err = fmt.Errorf("%w, found one to %q, which lies in an array", errNoNode, l.Target)
 	default:
-		seen, _ := cat.look(ctx, l.Target, false)
+		seen, _ := cat.probe(ctx, l.Target, false)
 		link.Kind, link.Elements = seen.kind, seen.elements
 	}
 	if err != nil {

@@ -189,29 +189,29 @@ func (cat *looks) remoteLooks(path string) int {
 	return max(1, remoteAtOnce/len(first))
 }
 
-// lookRemote is look in a remote store. What may not be read is a directory; any other error is
+// probeRemote is probe in a remote store. What may not be read is a directory; any other error is
 // one of the listing, which would otherwise hide an array.
-func (cat *looks) lookRemote(ctx context.Context, path string) (sight, error) {
+func (cat *looks) probeRemote(ctx context.Context, path string) (summary, error) {
 	found := cat.gather(ctx, path, toList)
 	for _, name := range []string{meta.NameV3, meta.NameArray, meta.NameGroup, nameV1} {
 		got, ok := found[name]
 		switch {
 		case !ok || errors.Is(got.err, iofs.ErrPermission):
 		case errors.Is(got.err, store.ErrTooLarge):
-			return sight{kind: ArrayNode}, nil
+			return summary{kind: ArrayNode}, nil
 		case got.err != nil:
-			return sight{kind: DirectoryNode}, got.err
+			return summary{kind: DirectoryNode}, got.err
 		case name == meta.NameV3:
-			return sightV3(got.data), nil
+			return summaryV3(got.data), nil
 		case name == meta.NameArray:
-			return sight{ArrayNode, elementsV2(got.data)}, nil
+			return summary{ArrayNode, elementsV2(got.data)}, nil
 		case name == meta.NameGroup:
-			return sight{kind: GroupNode}, nil
+			return summary{kind: GroupNode}, nil
 		case found[nameV1Attributes].data != nil:
-			return sight{kind: ArrayNode}, nil
+			return summary{kind: ArrayNode}, nil
 		}
 	}
-	return sight{kind: DirectoryNode}, nil
+	return summary{kind: DirectoryNode}, nil
 }
 
 // remoteChildren is ChildBatches in a remote store: by copies of documents, otherwise as they were

@@ -2,9 +2,9 @@ package catalog
 
 import "testing"
 
-// TestSightV3: a look at a document finds what parsing it would, although other members have the
+// TestSummaryV3: a look at a document finds what parsing it would, although other members have the
 // names that it looks for.
-func TestSightV3(t *testing.T) {
+func TestSummaryV3(t *testing.T) {
 	const rest = `, "shape": [2],
 		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
 		"chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]`
@@ -14,48 +14,48 @@ func TestSightV3(t *testing.T) {
 		"codecs": [{"name": "vlen-utf8"}]`
 	for _, tc := range []struct {
 		name, doc string
-		want      sight
+		want      summary
 	}{
 		{"array", `{"zarr_format": 3, "node_type": "array", "data_type": "uint8"` + rest + `}`,
-			sight{kind: ArrayNode}},
+			summary{kind: ArrayNode}},
 		{"no blanks", `{"zarr_format":3,"node_type":"array","data_type":"uint8"` + rest + `}`,
-			sight{kind: ArrayNode}},
+			summary{kind: ArrayNode}},
 		{"many blanks", `{"zarr_format": 3, "node_type"` + "\n\t : \r\n" +
-			`"array", "data_type"  :  "uint8"` + rest + `}`, sight{kind: ArrayNode}},
-		{"group", `{"zarr_format": 3, "node_type": "group"}`, sight{kind: GroupNode}},
+			`"array", "data_type"  :  "uint8"` + rest + `}`, summary{kind: ArrayNode}},
+		{"group", `{"zarr_format": 3, "node_type": "group"}`, summary{kind: GroupNode}},
 		{"strings", `{"zarr_format": 3, "node_type": "array", "data_type": "string"` + vlenRest +
-			`}`, sight{ArrayNode, Elements{Vlen: true}}},
+			`}`, summary{ArrayNode, Elements{Vlen: true}}},
 		{"a type in an object",
 			`{"zarr_format": 3, "node_type": "array", "data_type": {"name": "string"}` + vlenRest +
-				`}`, sight{ArrayNode, Elements{Vlen: true}}},
+				`}`, summary{ArrayNode, Elements{Vlen: true}}},
 		{"another in an object",
 			`{"zarr_format": 3, "node_type": "array", "data_type": {"name": "numpy.datetime64", ` +
 				`"configuration": {"unit": "s", "scale_factor": 1}}` + rest + `}`,
-			sight{kind: ArrayNode}},
+			summary{kind: ArrayNode}},
 		{"group with attributes that look like an array",
 			`{"attributes": {"node_type": "array", "data_type": "uint8"}, "zarr_format": 3, ` +
 				`"node_type": "group"}`,
-			sight{kind: GroupNode}},
+			summary{kind: GroupNode}},
 		{"array with attributes that look like a group",
 			`{"attributes": {"node_type": "group"}, "zarr_format": 3, "node_type": "array", ` +
 				`"data_type": "uint8"` + rest + `}`,
-			sight{kind: ArrayNode}},
+			summary{kind: ArrayNode}},
 		{"array with an attribute data_type",
 			`{"attributes": {"data_type": "uint8"}, "zarr_format": 3, "node_type": "array", ` +
 				`"data_type": "string"` + vlenRest + `}`,
-			sight{ArrayNode, Elements{Vlen: true}}},
+			summary{ArrayNode, Elements{Vlen: true}}},
 		{"a value that is a key's name",
 			`{"attributes": {"x": "node_type"}, "zarr_format": 3, "node_type": "group"}`,
-			sight{kind: GroupNode}},
+			summary{kind: GroupNode}},
 		{"a key with an escape", `{"zarr_format": 3, "node\u005ftype": "group"}`,
-			sight{kind: GroupNode}},
+			summary{kind: GroupNode}},
 		{"a value with an escape", `{"zarr_format": 3, "node_type": "gr\u006fup"}`,
-			sight{kind: GroupNode}},
-		{"no JSON", `hello`, sight{kind: ArrayNode}},
-		{"nothing", ``, sight{kind: ArrayNode}},
-		{"cut", `{"zarr_format": 3, "node_type": "gro`, sight{kind: ArrayNode}},
+			summary{kind: GroupNode}},
+		{"no JSON", `hello`, summary{kind: ArrayNode}},
+		{"nothing", ``, summary{kind: ArrayNode}},
+		{"cut", `{"zarr_format": 3, "node_type": "gro`, summary{kind: ArrayNode}},
 	} {
-		if got := sightV3([]byte(tc.doc)); got != tc.want {
+		if got := summaryV3([]byte(tc.doc)); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
 	}
