@@ -98,7 +98,7 @@ func TestTraces(t *testing.T) {
 		{"an array that was removed through its only listed view", false,
 			func(t *Traces, by process) { t.Removed("a", gone, 0, by) },
 			func(x *Trace) bool {
-				return x.Replacing(wire.Caller(self)) == gone && x.Replacing(cp) == nil && !x.Made()
+				return x.Replacing(wire.Caller(self)) == gone && x.Replacing(cp) == nil && !x.IsMade()
 			}},
 		{"and is there again", false,
 			func(t *Traces, by process) { t.Removed("a", gone, 0, by); t.NoteMade("a", npy, by) },

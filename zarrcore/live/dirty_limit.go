@@ -26,12 +26,12 @@ func (d *draft) backlogMost() int64 {
 }
 
 // keepToDirtyLimit makes the writer of a wait while something is stored, if more is dirty than may
-// be. The caller has called alone, which is undone meanwhile.
+// be. The caller has called lockAlone, which is undone meanwhile.
 func (a handle) keepToDirtyLimit() {
 	if a.h.of.Dirty.Over() <= 0 {
 		return
 	}
-	a.lineage.part(a.draft)
+	a.lineage.unlock(a.draft)
 	a.h.relieve(a.draft)
 	a.lineage.pair.Lock()
 	a.draft.mu.Lock()

@@ -32,9 +32,9 @@ func (f finder) arrived(ctx context.Context, a handle) handle {
 			break
 		}
 		if a.draft.order == cOrder {
-			a.lineage.bequeath(b)
+			a.lineage.redirect(b)
 		} else if _, ok := b.Transposed(); ok {
-			f.open.inherit(a.lineage, b.lineage, fortranOrder)
+			f.open.setHeir(a.lineage, b.lineage, fortranOrder)
 		}
 		if a.astray() {
 			break
@@ -83,7 +83,7 @@ func (f finder) goOn(ctx context.Context, l *lineage, path string) {
 	}
 	a, err := f.openHere(ctx, path)
 	if err == nil && a.lineage.where == l.where { // otherwise it is looked for when it is used
-		l.bequeath(a)
+		l.redirect(a)
 	}
 }
 
@@ -93,7 +93,7 @@ func (f finder) goOnAt(ctx context.Context, l *lineage, path string) {
 	l.movedTo(path)
 	if l.inUse() { // it may be moved again before anything is done with it
 		if a, err := f.openHere(ctx, path); err == nil {
-			l.bequeath(a)
+			l.redirect(a)
 		}
 	}
 }

@@ -20,21 +20,21 @@ import (
 
 // Flush stores what was written to the array, by any handle: objects first, then the document if
 // the shape has changed. If durable is set it survives a power cut. An incomplete row at the end
-// is dropped, which is ErrFraction.
+// is dropped, which is ErrFraction. A writer that may still complete that row calls Save instead.
 func (a *Array) Flush(ctx context.Context, durable bool) error {
 	now := a.arrived(ctx)
-	if err := now.yield(ctx); err != nil {
+	if err := now.saveOther(ctx); err != nil {
 		return err
 	}
 	return now.draft.flush(ctx, durable)
 }
 
-// Save is Flush for a writer that may go on. An incomplete row at the end is ErrFraction too, but
-// it stays, and what is written next may complete it.
+// Save is Flush for a writer that may go on. The one difference: an incomplete row at the end is
+// ErrFraction too, but it stays, and what is written next may complete it.
 func (a *Array) Save(ctx context.Context, durable bool) error {
 	now := a.arrived(ctx)
 	d := now.draft
-	if err := now.yield(ctx); err != nil {
+	if err := now.saveOther(ctx); err != nil {
 		return err
 	}
 	err := d.save(ctx, durable)

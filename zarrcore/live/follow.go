@@ -52,7 +52,7 @@ func (h *Arrays) Recreate(ctx context.Context, path string, replace func() error
 	h.open.take(path)
 	a, err := h.openHere(ctx, path)
 	if err == nil && old != nil {
-		old.lineage.bequeath(a) // also if it is the old array still, or what is left of it
+		old.lineage.redirect(a) // also if it is the old array still, or what is left of it
 	}
 	return a, cmp.Or(failed, err)
 }
@@ -76,7 +76,7 @@ func (h *Arrays) Reshape(
 	}
 	if b.lineage != l {
 		l.abandon()
-		l.bequeath(b)
+		l.redirect(b)
 	}
 	return end(b)
 }

@@ -48,13 +48,13 @@ func (a handle) astray() bool { return a.lineage.astray(a.draft.order) }
 // opens counts readers that begin, or end, following heirs.
 func (a handle) opens(n int64) { a.h.open.opens(a.lineage, a.draft.order, n) }
 
-// yield stores what was written in the other order, so that it is seen in the handle's.
-func (a handle) yield(ctx context.Context) error { return a.lineage.yield(ctx, a.draft) }
+// saveOther stores what was written in the other order, so that it is seen in the handle's.
+func (a handle) saveOther(ctx context.Context) error { return a.lineage.saveOther(ctx, a.draft) }
 
-// settle stores what reads in the handle's order would not find otherwise.
-func (a handle) settle(ctx context.Context) error {
-	a.lineage.yieldEarlier(ctx)
-	return a.yield(ctx)
+// saveOthers stores what reads in the handle's order would not find otherwise.
+func (a handle) saveOthers(ctx context.Context) error {
+	a.lineage.saveEarlier(ctx)
+	return a.saveOther(ctx)
 }
 
 // Dirty returns how many bytes are written and not stored, and the error of the last attempt to
@@ -97,27 +97,27 @@ func (a handle) write(ctx context.Context, p []byte, off int64, must bool) (int,
 	if err := d.live.Load().Writable(); err != nil {
 		return 0, d.fail("write", err)
 	}
-	l.unite()
+	l.adoptLater()
 	if err := l.await(ctx, d, must); err != nil {
 		return 0, d.fail("write", err)
 	}
-	if l.preceded() { // meanwhile
-		l.part(d)
+	if l.hasLater() { // meanwhile
+		l.unlock(d)
 		return a.write(ctx, p, off, must)
 	}
 	err := d.failed.Err
 	if d.removed || !a.isNewest() {
-		l.part(d)
+		l.unlock(d)
 		return a.writeAfter(ctx, p, off, must)
 	}
 	if c := l.outgrown(d); c != nil {
-		l.part(d)
+		l.unlock(d)
 		if t, ok := c.Transposed(); ok && t.draft != d {
 			return t.arrived(ctx).write(ctx, p, off, must)
 		}
 		return 0, d.fail("write", fmt.Errorf("%w: its shape has changed", store.ErrConflict))
 	}
-	defer l.part(d)
+	defer l.unlock(d)
 	if err != nil && !must {
 		return 0, d.fail("write", err)
 	}

@@ -18,7 +18,7 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 	if a.slice != nil {
 		return a.slice.clear(ctx, off, n)
 	}
-	if err := a.arrived(ctx).yield(ctx); err != nil {
+	if err := a.arrived(ctx).saveOther(ctx); err != nil {
 		return err
 	}
 	live := a.Live()

@@ -13,7 +13,7 @@ type lineage struct {
 	heirs [orderCount]atomic.Pointer[lineage] // which took this one's place, by our own doing
 
 	// As another program has made the array longer or shorter; and of which this is the later one.
-	// See unite.
+	// See adoptLater.
 	later, earlier atomic.Pointer[lineage]
 
 	readers [orderCount]atomic.Int64 // open
@@ -36,14 +36,14 @@ func (l *lineage) inUse() bool {
 	return l.readers[cOrder].Load() > 0 || l.readers[fortranOrder].Load() > 0
 }
 
-// bequeath redirects open handles of the array to a, which is in C order.
-func (l *lineage) bequeath(a *Array) {
+// redirect redirects open handles of the array to a, which is in C order.
+func (l *lineage) redirect(a *Array) {
 	if a.lineage == l {
 		return
 	}
 	reversed := l.reversed.Load()
 	if _, ok := a.Transposed(); ok && reversed != nil {
-		a.h.open.inherit(l, a.lineage, fortranOrder)
+		a.h.open.setHeir(l, a.lineage, fortranOrder)
 	}
-	a.h.open.inherit(l, a.lineage, cOrder)
+	a.h.open.setHeir(l, a.lineage, cOrder)
 }

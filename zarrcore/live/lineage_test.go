@@ -8,8 +8,8 @@ func TestHeirs(t *testing.T) {
 	old, heir, last := &lineage{}, &lineage{}, &lineage{}
 	open.opens(old, cOrder, 2)
 	open.opens(old, fortranOrder, 1)
-	open.inherit(old, heir, cOrder)
-	open.inherit(heir, last, cOrder)
+	open.setHeir(old, heir, cOrder)
+	open.setHeir(heir, last, cOrder)
 	if old.newest(cOrder) != last || old.newest(fortranOrder) != old {
 		t.Error("only handles in C order were to go on with the last heir")
 	}

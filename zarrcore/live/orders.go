@@ -46,8 +46,8 @@ func (o *orders) other(d *draft) *draft {
 	return o.reversed.Load()
 }
 
-// both returns the drafts of the orders in which the array was seen, that of C order first.
-func (o *orders) both() []*draft {
+// drafts returns the drafts of the orders in which the array was seen, that of C order first.
+func (o *orders) drafts() []*draft {
 	if reversed := o.reversed.Load(); reversed != nil {
 		return []*draft{o.straight, reversed}
 	}
@@ -63,7 +63,7 @@ func (o *orders) clean() bool {
 // pause makes writers wait, and holds flushing, until resume is called, however the array is seen.
 func (o *orders) pause() (resume func()) {
 	o.paused.Add(1)
-	held := o.both()
+	held := o.drafts()
 	for _, d := range held {
 		d.flushing.Lock()
 		d.hold(1)
@@ -79,7 +79,7 @@ func (o *orders) pause() (resume func()) {
 
 // storeBoth stores what was written, however the array is seen. The caller has paused it.
 func (o *orders) storeBoth(ctx context.Context) error {
-	for _, d := range slices.Backward(o.both()) {
+	for _, d := range slices.Backward(o.drafts()) {
 		s := d.storer()
 		defer s.leaveHome()
 		if err := s.storeIfBusy(ctx, true); err != nil {
@@ -92,13 +92,13 @@ func (o *orders) storeBoth(ctx context.Context) error {
 // abandon forgets what was written, however the array is seen: it is no more, or another one. The
 // caller has paused it.
 func (o *orders) abandon() {
-	for _, d := range o.both() {
+	for _, d := range o.drafts() {
 		d.forget()
 	}
 }
 
-// yield stores what was written in the order that d is not of, so that it is seen in that of d.
-func (o *orders) yield(ctx context.Context, d *draft) error {
+// saveOther stores what was written in the order that d is not of, so that it is seen in that of d.
+func (o *orders) saveOther(ctx context.Context, d *draft) error {
 	other := o.other(d)
 	if other == nil || !other.busy.Load() {
 		return nil
@@ -106,11 +106,11 @@ func (o *orders) yield(ctx context.Context, d *draft) error {
 	return other.save(ctx, false)
 }
 
-// alone takes pair and the mu of d when nothing is dirty in the other order, or, if must is set,
-// cannot be stored. If it fails it takes nothing.
-func (o *orders) alone(ctx context.Context, d *draft, must bool) error {
+// lockAlone takes pair and the mu of d when nothing is dirty in the other order, or, if must is
+// set, cannot be stored. If it fails it takes nothing.
+func (o *orders) lockAlone(ctx context.Context, d *draft, must bool) error {
 	for {
-		err := o.yield(ctx, d)
+		err := o.saveOther(ctx, d)
 		if err != nil && !must {
 			return err
 		}
@@ -120,21 +120,21 @@ func (o *orders) alone(ctx context.Context, d *draft, must bool) error {
 		if err != nil || other == nil || d.removed || other.set.Empty() && other.cuts.IsNone() {
 			return nil
 		}
-		o.part(d)
+		o.unlock(d)
 	}
 }
 
-// part gives back what alone has taken.
-func (o *orders) part(d *draft) {
+// unlock gives back what lockAlone has taken.
+func (o *orders) unlock(d *draft) {
 	d.mu.Unlock()
 	o.pair.Unlock()
 }
 
-// await is alone once not too much of d is on its way to the store, and the array is not being
+// await is lockAlone once not too much of d is on its way to the store, and the array is not being
 // moved. While it waits it holds nothing: what stores may need the locks.
 func (o *orders) await(ctx context.Context, d *draft, must bool) error {
 	for {
-		if err := o.alone(ctx, d, must); err != nil {
+		if err := o.lockAlone(ctx, d, must); err != nil {
 			return err
 		}
 		if !d.makesWait() {
@@ -162,7 +162,7 @@ func (o *orders) outgrown(d *draft) *Array {
 // with the array.
 func (o *orders) prepareSuccessor(ctx context.Context) error {
 	d := o.straight
-	if err := o.yield(ctx, d); err != nil && !errors.Is(err, catalog.ErrOrphan) {
+	if err := o.saveOther(ctx, d); err != nil && !errors.Is(err, catalog.ErrOrphan) {
 		return err
 	}
 	if d.busy.Load() && d.live.Load().gen.Objects.Bounded() {

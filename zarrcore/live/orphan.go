@@ -83,7 +83,7 @@ func (k *keeper) drop(d *draft) {
 	defer d.flushing.Unlock()
 	d.forget()
 	a := k.open.at(d.path)
-	if a != nil && slices.Contains(a.lineage.both(), d) {
+	if a != nil && slices.Contains(a.lineage.drafts(), d) {
 		k.open.take(d.path)
 	}
 }

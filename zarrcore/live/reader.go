@@ -104,7 +104,7 @@ func (a *Array) ReadStacked(ctx context.Context, off, n int64) (*Pieces, error) 
 }
 
 func (a *Array) readStacked(ctx context.Context, off, n int64) (*Pieces, error) {
-	if err := a.settle(ctx); err != nil {
+	if err := a.saveOthers(ctx); err != nil {
 		return nil, err
 	}
 	return a.reads.Stacked(ctx, off, n)
@@ -115,7 +115,7 @@ func isMoved(err error) bool { return errors.Is(err, pieces.ErrMoved) }
 
 // read is pieces at the path that the array had when it was opened.
 func (a *Array) read(ctx context.Context, off, n int64) (*Pieces, error) {
-	if err := a.settle(ctx); err != nil {
+	if err := a.saveOthers(ctx); err != nil {
 		return nil, err
 	}
 	return a.reads.Read(ctx, off, n)

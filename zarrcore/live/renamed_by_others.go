@@ -87,7 +87,7 @@ func (f finder) storeAt(ctx context.Context, l *lineage, path string) (left bool
 	if f.whereIs(ctx, path) != l.where {
 		return true, nil
 	}
-	for _, d := range slices.Backward(l.both()) {
+	for _, d := range slices.Backward(l.drafts()) {
 		s := d.storer()
 		s.found = path
 		err := s.storeIfBusy(ctx, true)

@@ -36,8 +36,8 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 	if err := d.live.Load().Writable(); err != nil {
 		return d.fail("resize", err)
 	}
-	l.unite()
-	if err := l.yield(ctx, d); err != nil {
+	l.adoptLater()
+	if err := l.saveOther(ctx, d); err != nil {
 		return d.fail("resize", err)
 	}
 	if d.order == fortranOrder { // this only returns that it cannot
@@ -54,10 +54,10 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 		d.flushing.Lock()
 	}
 	defer d.flushing.Unlock()
-	if err := l.alone(ctx, d, false); err != nil {
+	if err := l.lockAlone(ctx, d, false); err != nil {
 		return d.fail("resize", err)
 	}
-	defer l.part(d)
+	defer l.unlock(d)
 	return d.fail("resize", d.setSize(size))
 }
 

@@ -114,7 +114,7 @@ func (s *slice) read(ctx context.Context, off, n int64) (*Pieces, error) {
 
 // stored returns bytes [off, off+n) as they are stored.
 func (s *slice) stored(ctx context.Context, off, n int64) (*Pieces, error) {
-	if err := s.of.settle(ctx); err != nil {
+	if err := s.of.saveOthers(ctx); err != nil {
 		return nil, err
 	}
 	p, err := s.of.reads.Selected(ctx, s.Bytes, off, n)

@@ -213,7 +213,7 @@ func (t *table) adopt(a, before *Array, o opening) *Array {
 			old.draft.ahead.IsDoubtful.Store(true)
 			return old
 		}
-		old.lineage.precede(a)
+		old.lineage.noteLater(a)
 		old.retire()
 	}
 	if len(t.arrays) >= maxArrays {
@@ -272,9 +272,9 @@ func (t *table) setVersion(d *draft, version string) {
 	d.live.Load().version = version
 }
 
-// inherit makes heir what counts in place of l, in one order. A handle of the array is one of heir
+// setHeir makes heir what counts in place of l, in one order. A handle of the array is one of heir
 // from then on, and follows it where it goes.
-func (t *table) inherit(l, heir *lineage, of order) {
+func (t *table) setHeir(l, heir *lineage, of order) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l.heirs[of].Store(heir)
