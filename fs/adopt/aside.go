@@ -24,29 +24,29 @@ func (f *Files) Replaced(path string, v view.View) {
 			f.Transients.SetAside(x)
 		}
 	}
-	go f.SettleAside(path)
+	go f.CompareAside(path)
 }
 
-// lacks reports whether no array at path has a file of view v. If the store cannot say, there may be
-// one: a file that is set aside is kept.
+// lacks reports whether no array at path has a file of view v. If the store cannot say, there may
+// be one: a file that is set aside is kept.
 func (f *Files) lacks(path string, v view.View) bool {
 	lacks, err := f.Names.Lacks(f.Ctx, path, v)
 	return err == nil && lacks
 }
 
-// SettleAside compares what was set aside for the array at path. That is kept, as the log says, or
+// CompareAside compares what was set aside for the array at path. That is kept, as the log says, or
 // ends if it has the bytes of the array.
-func (f *Files) SettleAside(path string) {
+func (f *Files) CompareAside(path string) {
 	dir, _ := names.Split(path)
 	for _, v := range view.Keeping() {
 		was := transient.Spot{Dir: dir, Name: view.FileOf(path, v)}
 		for _, x := range f.Transients.Aside(was) {
-			f.settleOne(x, path, v)
+			f.compareOne(x, path, v)
 		}
 	}
 }
 
-func (f *Files) settleOne(x *transient.File, path string, v view.View) {
+func (f *Files) compareOne(x *transient.File, path string, v view.View) {
 	if x.Bytes != nil {
 		since := x.Changed()
 		isKnown := x.Size() == 0 || f.isCopy(f.Ctx, x, path, v)
@@ -58,12 +58,12 @@ func (f *Files) settleOne(x *transient.File, path string, v view.View) {
 	f.Transients.SayAside(x)
 }
 
-// ClosedAside is SettleAside after the last program has closed a file that was set aside. While
+// ClosedAside is CompareAside after the last program has closed a file that was set aside. While
 // the array is still written, its end does that.
 func (f *Files) ClosedAside(x *transient.File) {
 	was := x.Was()
 	path, v, ok := f.Names.Path(was.Dir, was.Name)
 	if ok && f.Writings.Find(path) == nil {
-		f.settleOne(x, path, v)
+		f.compareOne(x, path, v)
 	}
 }

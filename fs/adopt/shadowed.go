@@ -96,5 +96,5 @@ func (f *Files) EndCopiesOfGroups(ctx context.Context) {
 // WritingEnded settles what waited until no program writes to the array at path.
 func (f *Files) WritingEnded(path string) {
 	f.EndCopies(f.Ctx, path)
-	f.SettleAside(path)
+	f.CompareAside(path)
 }

@@ -59,7 +59,8 @@ type As struct {
 	Missing bool
 }
 
-// Install puts a transient there, which keeps its name. Settle is to be called if that succeeds.
+// Install puts a transient there, which keeps its name. EndInstalled is to be called if that
+// succeeds.
 func (f *Files) Install(x *transient.File, as As) error {
 	if err := view.RefusesWrites(as.View); err != nil {
 		return err
@@ -74,8 +75,8 @@ func (f *Files) Install(x *transient.File, as As) error {
 	return f.become(x, as)
 }
 
-// Settle ends a transient that was installed, and whatever waited for what it has become.
-func (f *Files) Settle(x *transient.File, as As) error {
+// EndInstalled ends a transient that was installed, and whatever waited for what it has become.
+func (f *Files) EndInstalled(x *transient.File, as As) error {
 	f.Transients.End(x)
 	if w := f.Writings.Find(as.Path); w != nil {
 		w.Settle() // the array has the content of another file
@@ -84,7 +85,7 @@ func (f *Files) Settle(x *transient.File, as As) error {
 	err := f.Creation.TakeAttributes(as.Path, as.View, x, as.By)
 	f.Kernel.Changed(as.Path)
 	f.Adopting.EndCopies(f.Ctx, as.Path)
-	go f.Adopting.SettleAside(as.Path)
+	go f.Adopting.CompareAside(as.Path)
 	return err
 }
 

@@ -44,9 +44,9 @@ type Stamp struct {
 func (l *Listing) NoteLookup() { l.looked.Add(1) }
 
 const (
-	// settle is how old a group must be before its listing is kept: a change within the same tick
-	// of the store's clock would not show in its time.
-	settle = 2 * time.Second
+	// restsAfter is how old a group must be before its listing is kept: a change within the same
+	// tick of the store's clock would not show in its time.
+	restsAfter = 2 * time.Second
 	// keepFor is how long a listing is kept. A child that turns from a group into an array does not
 	// change its parent.
 	keepFor = time.Minute
@@ -65,7 +65,7 @@ func (l *Listing) Opened(now Stamp, at time.Time) uint32 {
 	}
 	isOld := l.kept.of != now || !l.kept.whole || at.Sub(l.kept.at) > keepFor
 	stale := l.last.detailed || !l.kept.at.IsZero() && isOld
-	if stale || now.ModTime.IsZero() || at.Sub(now.ModTime) < settle {
+	if stale || now.ModTime.IsZero() || at.Sub(now.ModTime) < restsAfter {
 		l.kept = kept{}
 		return 0
 	}

@@ -66,7 +66,7 @@ func (r *renaming) transient(x *transient.File) error {
 		x.Refuse(err)
 		return err
 	}
-	return r.Installs.Settle(x, as)
+	return r.Installs.EndInstalled(x, as)
 }
 
 // refusesFile returns why a file cannot become one of what the new name shows, which is n.

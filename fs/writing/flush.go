@@ -13,7 +13,7 @@ import (
 func (w *Array) Flush(ctx context.Context, v view.View, by *Handle, durable bool) error {
 	var errs []error
 	if view.IsHeaded(v) && !w.npy.ender.isLeftTo(by, w.OpensOf(v)) {
-		errs = append(errs, w.npy.settle(ctx, w))
+		errs = append(errs, w.npy.finishHeader(ctx, w))
 	}
 	if arr := w.Live(); arr != nil {
 		errs = append(errs, w.row.flush(ctx, arr, by, durable))

@@ -221,8 +221,8 @@ func (f *npyFile) overlay(text, p []byte, off int64) (over []byte, header npy.In
 	return over[:len(text)], header, err
 }
 
-// settle acts on a header that was written in part, because no more of it will come.
-func (f *npyFile) settle(ctx context.Context, w *Array) error {
+// finishHeader acts on a header that was written in part, because no more of it will come.
+func (f *npyFile) finishHeader(ctx context.Context, w *Array) error {
 	f.order.Lock()
 	defer f.order.Unlock()
 	anew, _, text := f.state()

@@ -145,7 +145,7 @@ func (w *Writer) commitAll(ctx context.Context, jobs []*Job) error {
 			}
 		}
 	}
-	parallel.Each(w.Workers, len(jobs), func(i int) { jobs[i].settle(ctx) })
+	parallel.Each(w.Workers, len(jobs), func(i int) { jobs[i].putInPlace(ctx) })
 	w.checkHome(ctx, jobs)
 	parallel.Each(w.Workers, len(jobs), func(i int) { w.Source.End(jobs[i]) })
 	if w.Durable.TooMany() {

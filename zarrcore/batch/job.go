@@ -165,9 +165,9 @@ func (j *Job) open(ctx context.Context) (*object.Reader, error) {
 	return src, nil
 }
 
-// settle puts the object in its place. If another writer was faster, it is
+// putInPlace puts the object in its place. If another writer was faster, it is
 // merged again. It stays locked meanwhile: that writer took no lock.
-func (j *Job) settle(ctx context.Context) {
+func (j *Job) putInPlace(ctx context.Context) {
 	for tries := 0; j.Err == nil; tries++ {
 		j.Err = j.commit(ctx)
 		if !errors.Is(j.Err, store.ErrConflict) || tries == maxConflicts {

@@ -70,14 +70,14 @@ func bindPipeline(codecs []meta.Codec, in state) (*pipeline, error) {
 			return nil, fmt.Errorf("codec %q: %w", c.Name, err)
 		}
 	}
-	p.encoded = p.settle(st)
+	p.encoded = p.addMove(st)
 	return p, order.end()
 }
 
 // bind appends one codec's step and returns the state after it.
 func (p *pipeline) bind(c meta.Codec, e entry, st state) (state, error) {
 	if c.Name != transposeName {
-		st = p.settle(st)
+		st = p.addMove(st)
 	}
 	s, after, err := e.bind(st, config{c.Config})
 	if err != nil {
@@ -99,8 +99,8 @@ func (p *pipeline) add(s step, name string, before state) {
 	}
 }
 
-// settle makes one step of all transposes so far, unless they move nothing.
-func (p *pipeline) settle(st state) state {
+// addMove makes one step of all transposes so far, unless they move nothing.
+func (p *pipeline) addMove(st state) state {
 	if !st.array {
 		return st
 	}

@@ -132,12 +132,12 @@ func (r *Vlen) bindOne(c meta.Codec, e entry, st state) (state, error) {
 		if err := f.writable(); err != nil {
 			r.why = cannotWrite(c.Name, err)
 		}
-		r.settle(st)
+		r.addMove(st)
 		return after, nil
 	case r.form == nil && st.v2 && e.kind == meta.ArrayToBytes:
 		return st, nil // chains of version 2 always have it; a missing form is reported at the end
 	case r.form == nil && c.Name != transposeName:
-		st = r.settle(st)
+		st = r.addMove(st)
 	}
 	switch {
 	case c.Name == shardingName:
@@ -161,8 +161,8 @@ func (r *Vlen) bindOne(c meta.Codec, e entry, st state) (state, error) {
 	return after, nil
 }
 
-// settle plans one move of elements for all transposes so far, unless they move nothing.
-func (r *Vlen) settle(st state) state {
+// addMove plans one move of elements for all transposes so far, unless they move nothing.
+func (r *Vlen) addMove(st state) state {
 	if !st.array {
 		return st
 	}

@@ -249,7 +249,7 @@ func (x *Index) add(tallies []tally) error {
 	defer x.mu.Unlock()
 	for _, t := range tallies {
 		if t.err != nil {
-			x.settle()
+			x.sumUp()
 			return t.err
 		}
 		for i, n := range t.bytes {
@@ -259,13 +259,13 @@ func (x *Index) add(tallies []tally) error {
 		x.unsized = x.unsized || t.unsized
 		x.chunks++
 	}
-	x.settle()
+	x.sumUp()
 	return nil
 }
 
-// settle sums up the stretches whose chunks are all counted. The caller
+// sumUp sums up the stretches whose chunks are all counted. The caller
 // holds mu.
-func (x *Index) settle() {
+func (x *Index) sumUp() {
 	x.latest = time.Now()
 	grid := x.src.Grid()
 	whole := int64(len(x.bytes))

@@ -18,7 +18,7 @@ import (
 // misfits returns the stored objects that have another length than they should, or rows
 // that do not count.
 func (s *storer) misfits(ctx context.Context, a *Array) (objects []int64, err error) {
-	if s.lengths.Settled(a.gen.Rows()) || !a.gen.Objects.Bounded() {
+	if s.lengths.IsAllStored(a.gen.Rows()) || !a.gen.Objects.Bounded() {
 		return nil, nil
 	}
 	err = scan.Each(ctx, s.home.Store, a.gen.Objects.Keys, func(n int64) {

@@ -238,8 +238,8 @@ func (s *storer) storeAll(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	s.cuts.Settle()
-	s.lengths.Settle(a.gen.WholeRows())
+	s.cuts.NoteDeleted()
+	s.lengths.NoteAllStored(a.gen.WholeRows())
 	s.mu.Unlock()
 	return nil
 }

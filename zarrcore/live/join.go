@@ -50,7 +50,7 @@ func (d *draft) join(m *meta.Array) bool {
 		d.adopt(b)
 	}
 	d.rows.Store(rows)
-	d.lengths.Settle(rows)
+	d.lengths.NoteAllStored(rows)
 	return true
 }
 

@@ -154,7 +154,7 @@ func (s *state) settledSize(gen *generation.Array) bool {
 func (s *state) settledAll(gen *generation.Array) bool {
 	isAheadCertain := s.ahead.IsEmpty() || !s.ahead.IsDoubtful.Load()
 	return isAheadCertain && s.cuts.IsNone() && s.settledSize(gen) &&
-		s.lengths.Settled(gen.Rows())
+		s.lengths.IsAllStored(gen.Rows())
 }
 
 // noteFull notes that all of a chunk is dirty, and perhaps all of its object. An object that also

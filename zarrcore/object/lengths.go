@@ -126,16 +126,16 @@ func (l *Lengths) AnyOther() bool {
 	return len(l.other) > 0
 }
 
-// Settled reports whether all objects, as far as is known, are stored with the lengths that they
-// have in an array of so many rows.
-func (l *Lengths) Settled(rows int64) bool {
+// IsAllStored reports whether all objects, as far as is known, are stored with the lengths that
+// they have in an array of so many rows.
+func (l *Lengths) IsAllStored(rows int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.rows == rows && len(l.other)+len(l.found) == 0
 }
 
-// Settle notes that all objects are stored with the lengths of an array of so many rows.
-func (l *Lengths) Settle(rows int64) {
+// NoteAllStored notes that all objects are stored with the lengths of an array of so many rows.
+func (l *Lengths) NoteAllStored(rows int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rows = rows

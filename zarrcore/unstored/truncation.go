@@ -70,8 +70,8 @@ func (t *Truncation) Forget() {
 	clear(t.fresh)
 }
 
-// Settle notes that the store has no object any more of what was cut.
-func (t *Truncation) Settle() {
+// NoteDeleted notes that the store has no object any more of what was cut.
+func (t *Truncation) NoteDeleted() {
 	t.Forget()
 	t.most = 0
 }

@@ -29,7 +29,7 @@ func TestTruncation(t *testing.T) {
 	if low := tr.Of(4); low != 40 {
 		t.Errorf("row %d of object 4, which was not stored, is cut, want 40", low)
 	}
-	tr.Settle()
+	tr.NoteDeleted()
 	expect("settled", NoCut, 0)
 	if !tr.IsNone() {
 		t.Error("something is cut once all is settled")
