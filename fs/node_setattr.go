@@ -101,7 +101,7 @@ func (n resizing) setSize(fh gofuse.FileHandle, size int64) error {
 	}
 	ctx := n.fs.ctx
 	if h, ok := fh.(*writer); ok {
-		return h.Of.CopyCut(n.ctx, n.fileNode, v, size)
+		return h.Of.CopyResize(n.ctx, n.fileNode, v, size)
 	}
 	if w := n.fs.writings.FindAt(n.path); w != nil && n.IsWritten() {
 		if w.Live() != nil {
@@ -109,7 +109,7 @@ func (n resizing) setSize(fh gofuse.FileHandle, size int64) error {
 				return err
 			}
 		}
-		return w.CopyCut(n.ctx, n.fileNode, v, size)
+		return w.CopyResize(n.ctx, n.fileNode, v, size)
 	}
 	if view.IsHeaded(v) && size == 0 {
 		return view.ErrEmpty(v)
@@ -124,7 +124,7 @@ func (n resizing) setSize(fh gofuse.FileHandle, size int64) error {
 	defer c.Close()
 	defer n.use().writers.Add(-1)
 	defer w.Close(v)
-	if err = w.Cut(ctx, n.fileNode, v, size); err == nil {
+	if err = w.Resize(ctx, n.fileNode, v, size); err == nil {
 		err = w.Flush(ctx, v, nil, false)
 	}
 	return err

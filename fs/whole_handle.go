@@ -105,7 +105,7 @@ func (n *fileNode) awaitEmptied() {
 	for end := time.Now().Add(nodes.ReleaseWait); time.Now().Before(end); time.Sleep(
 		nodes.ReleaseGrain) {
 		w := n.fs.wholes.FindAt(n.path, n.view)
-		if w == nil || !w.IsCut() {
+		if w == nil || !w.IsEmptied() {
 			return
 		}
 	}
@@ -139,7 +139,7 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 func (h *wholeHandle) Flush(context.Context) syscall.Errno {
 	f := h.node.fs
 	switch {
-	case !h.IsMeant() || !h.whole.IsCut():
+	case !h.IsMeant() || !h.whole.IsEmptied():
 		return h.take("close", false)
 	case !h.whole.View.Appends():
 		return f.Answer("close", h.node.path(), view.ErrEmpty(h.whole.View))

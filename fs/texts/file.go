@@ -221,8 +221,9 @@ func (w *File) Truncate() error {
 	return err
 }
 
-// IsCut reports whether a program has truncated the text to nothing, and nothing was written since.
-func (w *File) IsCut() bool {
+// IsEmptied reports whether a program has truncated the text to nothing, and nothing was written
+// since.
+func (w *File) IsEmptied() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.cut

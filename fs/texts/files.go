@@ -154,7 +154,7 @@ func (t *Files) Close(w *File) {
 func (t *Files) Empty(w *File) (taken bool, err error) {
 	last := false
 	t.states.Follow(w.Path, func(*Part) { last = w.opens == 1 })
-	if !last || !w.IsCut() {
+	if !last || !w.IsEmptied() {
 		return false, nil
 	}
 	return true, w.TakeEmpty()

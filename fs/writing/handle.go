@@ -22,9 +22,9 @@ type Handle struct {
 	file   coherence.File
 	opener program.Process // copies trees, or is not known
 
-	// cuts is how often a .npy had been truncated to nothing when this handle began to write it.
-	// The lock of its ender guards it.
-	cuts int
+	// truncations is how often a .npy had been truncated to nothing when this handle began to write
+	// it. The lock of its ender guards it.
+	truncations int
 }
 
 // NewHandle returns a handle of a view of an array, of the file that shows it. by is the process
@@ -149,7 +149,7 @@ func (h *Handle) CheckWhole(owner uint64) error {
 func (h *Handle) Closes() (emptied bool) {
 	h.Of.row.closed(h)
 	h.Of.npy.ender.closed(h)
-	return h.Of.npy.cut.Load() && h.IsEmptied()
+	return h.Of.npy.emptied.Load() && h.IsEmptied()
 }
 
 // Extend makes the file at least size bytes large, unless its size is to be kept.

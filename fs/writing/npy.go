@@ -25,11 +25,11 @@ import (
 //
 // order is held while zarrcore works: the writes of one file come one after the other anyway.
 type npyFile struct {
-	view  view.HeaderView
-	order sync.Mutex // of writes; before mu
-	come  input.Arrival
-	seam  input.Seam
-	cut   atomic.Bool // a program has truncated the file to nothing
+	view    view.HeaderView
+	order   sync.Mutex // of writes; before mu
+	come    input.Arrival
+	seam    input.Seam
+	emptied atomic.Bool // a program has truncated the file to nothing
 
 	mu     sync.Mutex
 	anew   *input.Incoming // the file is rewritten; nil: it is the array's

@@ -68,7 +68,7 @@ func (w viewFile) clear(ctx context.Context, off, n int64) error {
 // bytes until others are written.
 func (w *Array) CreateAnew(ctx context.Context, n coherence.File, v view.ArrayView) error {
 	if view.IsHeaded(v) {
-		return w.Cut(ctx, n, v, 0)
+		return w.Resize(ctx, n, v, 0)
 	}
 	if view.IsDerived(v) {
 		viewFile{w, v}.beginsAnew()
@@ -129,9 +129,9 @@ func (w viewFile) setComparedSize(req context.Context, size int64) (bool, error)
 	return true, c.SetSize(size)
 }
 
-// CopyCut is cut for the program that sent a request. A program that copies a sparse file ends the
-// copy by its size if the file ends in a hole.
-func (w *Array) CopyCut(req context.Context, n coherence.File, v view.ArrayView, size int64) error {
+// CopyResize is Resize for the program that sent a request. A program that copies a sparse file
+// ends the copy by its size if the file ends in a hole.
+func (w *Array) CopyResize(req context.Context, n coherence.File, v view.ArrayView, size int64) error {
 	f := viewFile{w, v}
 	if compared, err := f.setComparedSize(req, size); compared {
 		return err
@@ -142,20 +142,20 @@ func (w *Array) CopyCut(req context.Context, n coherence.File, v view.ArrayView,
 			return err
 		}
 	}
-	w.npy.cut.Store(view.IsHeaded(v) && size == 0)
+	w.npy.emptied.Store(view.IsHeaded(v) && size == 0)
 	from, sparse := f.copied(req)
-	if err := w.Cut(ctx, n, v, size); err != nil || !sparse {
+	if err := w.Resize(ctx, n, v, size); err != nil || !sparse {
 		return err
 	}
 	return f.fillGap(n, from, size)
 }
 
-// Cut changes the size of a view's file. A .npy file that is truncated to nothing will be
+// Resize changes the size of a view's file. A .npy file that is truncated to nothing will be
 // rewritten: the array stays as it is until the new header is complete. A file without an array
 // waits for its header as before.
-func (w *Array) Cut(ctx context.Context, n coherence.File, v view.ArrayView, size int64) error {
+func (w *Array) Resize(ctx context.Context, n coherence.File, v view.ArrayView, size int64) error {
 	if view.IsHeaded(v) && size == 0 {
-		w.npy.ender.cut()
+		w.npy.ender.noteTruncation()
 		if in := w.Awaiting(v); in != nil && w.Live() == nil {
 			return in.SetSize(0)
 		}

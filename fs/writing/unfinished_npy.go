@@ -15,10 +15,10 @@ import (
 // ender is the open handle that has written up to where a .npy has come. Several programs may have
 // it, such as those that a shell starts.
 type ender struct {
-	mu    sync.Mutex // innermost
-	h     *Handle    // nil: it is closed
-	owner uint64     // of the descriptors of the program that wrote; see wire.Note
-	cuts  int        // how often the .npy was truncated to nothing
+	mu          sync.Mutex // innermost
+	h           *Handle    // nil: it is closed
+	owner       uint64     // of the descriptors of the program that wrote; see wire.Note
+	truncations int        // how often the .npy was truncated to nothing
 }
 
 // set notes that a program writes the end by h.
@@ -28,11 +28,12 @@ func (e *ender) set(h *Handle, owner uint64) {
 	e.h, e.owner = h, owner
 }
 
-// cut notes that the .npy was truncated to nothing. The program that did so is about to write it.
-func (e *ender) cut() {
+// noteTruncation notes that the .npy was truncated to nothing. The program that did so is about to
+// write it.
+func (e *ender) noteTruncation() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.cuts++
+	e.truncations++
 }
 
 // begins notes that a program begins to write the .npy by h, unless h is only going on.
@@ -40,7 +41,7 @@ func (e *ender) begins(h *Handle, off int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if off == 0 || !h.HasWritten() {
-		h.cuts = e.cuts
+		h.truncations = e.truncations
 	}
 }
 
@@ -49,7 +50,7 @@ func (e *ender) begins(h *Handle, off int64) {
 func (e *ender) isCut(h *Handle) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return h != nil && h.HasWritten() && h.cuts != e.cuts
+	return h != nil && h.HasWritten() && h.truncations != e.truncations
 }
 
 // closed notes that h is closed.

@@ -92,8 +92,8 @@ func (c *coverage) eachWord(lo, hi int64, f func(w *uint64, mask uint64)) {
 	}
 }
 
-// cut takes all bytes from lo on out of the set.
-func (c *coverage) cut(lo int64) {
+// truncate takes all bytes from lo on out of the set.
+func (c *coverage) truncate(lo int64) {
 	if c.bits != nil {
 		c.eachWord(lo, int64(len(c.bits))*64, func(w *uint64, mask uint64) {
 			c.count -= int64(bits.OnesCount64(mask & *w))

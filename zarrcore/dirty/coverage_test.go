@@ -20,7 +20,7 @@ func TestCoverage(t *testing.T) {
 			lo := r.Int64N(size)
 			hi := min(size, lo+r.Int64N(1+size/int64(1+r.IntN(50))))
 			if r.IntN(20) == 0 {
-				c.cut(lo)
+				c.truncate(lo)
 				clear(model[lo:])
 			} else {
 				c.add(lo, hi, size)

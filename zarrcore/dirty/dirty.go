@@ -361,8 +361,8 @@ func (pc *piece) copy(dst []byte, lo int64) (err error) {
 	return err
 }
 
-// Cut forgets what is dirty of a chunk from byte off on. No chunk may be frozen.
-func (s *Set) Cut(chunk, off int64) {
+// Truncate forgets what is dirty of a chunk from byte off on. No chunk may be frozen.
+func (s *Set) Truncate(chunk, off int64) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
 	for _, layer := range []map[int64]*piece{s.active, s.frozen} { // what is stuck is still frozen
@@ -371,8 +371,8 @@ func (s *Set) Cut(chunk, off int64) {
 			continue
 		}
 		s.pool.dirty -= pc.all.count
-		pc.all.cut(off)
-		pc.here.cut(off)
+		pc.all.truncate(off)
+		pc.here.truncate(off)
 		s.pool.dirty += pc.all.count
 		if pc.all.count == 0 {
 			s.forget(layer, chunk)

@@ -107,7 +107,7 @@ func runModel(t *testing.T, seed uint64) {
 		case 9:
 			if len(frozen) == 0 {
 				cut := r.Int64N(modelSize)
-				s.Cut(n, cut)
+				s.Truncate(n, cut)
 				for i := cut; i < modelSize; i++ {
 					m.active[n][i] = -1
 				}
@@ -361,8 +361,8 @@ func TestThawFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(0, 20, 2)
-	write(1, 0, 3) // both layers of chunk 0 are in scratch now
-	s.Cut(1, 0)    // there is room again, and nothing more will go there
+	write(1, 0, 3)   // both layers of chunk 0 are in scratch now
+	s.Truncate(1, 0) // there is room again, and nothing more will go there
 	content, err := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d", scratch.last.Fd()))
 	if err == nil {
 		err = scratch.last.Truncate(0)

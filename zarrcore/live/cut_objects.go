@@ -7,13 +7,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file deletes the stored objects of rows that were cut.
+// This file deletes the stored objects of rows that were truncated.
 
-// cutObjects deletes the stored objects that have only rows which are cut. It returns those that
-// hold rows of both kinds. The objects of dirty are left out, because they are about to be stored.
-// What became dirty since that was asked does not count: this flush has to cut it too, because it
-// forgets the cut. There are stored objects for at most so many rows.
-func (s *storer) cutObjects(
+// deleteTruncated deletes the stored objects that have only rows that are truncated. It returns
+// those that hold rows of both kinds. The objects of dirty are left out, because they are about to
+// be stored. What became dirty since that was asked does not count: this flush has to truncate it
+// too, because it forgets the truncation. There are stored objects for at most so many rows.
+func (s *storer) deleteTruncated(
 	ctx context.Context, a *Array, rows int64, dirty []int64,
 ) (straddling []int64, err error) {
 	was, err := a.gen.WithRows(rows, 0, a.gen.ID)
@@ -27,7 +27,7 @@ func (s *storer) cutObjects(
 	var gone []int64
 	err = scan.Each(ctx, s.home.Store, was.Objects.Keys, func(n int64) {
 		first, end, _ := was.Objects.Rows(n)
-		low := s.cutOf(n)
+		low := s.truncatedAt(n)
 		switch {
 		case end <= low || stays[n]:
 		case first >= low:

@@ -63,14 +63,14 @@ func (s *storer) takeIn(n *catalog.Node, known string) (bool, error) {
 		s.ahead.IsDoubtful.Store(true)
 		return true, nil
 	case s.isShorter(s.live.Load().gen, n.Meta):
-		return false, &unstored.CutError{Had: s.rows.Load(), Has: n.Meta.Shape[0]}
+		return false, &unstored.TruncatedError{Had: s.rows.Load(), Has: n.Meta.Shape[0]}
 	}
 	return false, fmt.Errorf("%w: its document was replaced by another", catalog.ErrOrphan)
 }
 
 // putShape stores the length of axis 0, which was before when the objects were
 // stored. Where another program makes the array longer meanwhile, that is taken in
-// first, and may make it needless. A cut has to be done again then.
+// first, and may make it needless. A truncation has to be done again then.
 func (s *storer) putShape(ctx context.Context, before, rows int64) error {
 	for tries := 0; ; tries++ {
 		now := s.rows.Load()

@@ -19,7 +19,7 @@ type draft struct {
 	*place // that of both orders
 	order  order
 
-	flushing sync.Mutex // held while chunks are frozen, or cut
+	flushing sync.Mutex // held while chunks are frozen, or truncated
 
 	state // its mu also guards changes of live
 }

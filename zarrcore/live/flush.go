@@ -15,8 +15,8 @@ import (
 )
 
 // This file stores drafts: chunks first, then what the document says of them. Where the array has
-// become shorter, that keeps rows that were cut from coming back. A program that finds the new
-// document, after a kill too, finds nothing beyond it.
+// become shorter, that keeps rows that were truncated from coming back. A program that finds the
+// new document, after a kill too, finds nothing beyond it.
 
 // Flush stores what was written to the array, by any handle: objects first, then the document if
 // the shape has changed. If durable is set it survives a power cut. An incomplete row at the end
@@ -173,7 +173,7 @@ func (s *storer) conclude(ctx context.Context, err error) {
 func (s *storer) giveUpSize() {
 	s.settleError()
 	s.since = time.Time{}
-	s.cuts.Forget()
+	s.truncation.Forget()
 	s.busy.Store(false)
 	s.h.unsaved.remove(s.draft)
 }
@@ -210,25 +210,25 @@ func (s *storer) store(ctx context.Context, ends bool) error {
 }
 
 // errOvertaken says that another program has changed the array's length since it was found out
-// which objects a cut concerns.
+// which objects a truncation concerns.
 var errOvertaken = fmt.Errorf("%w: another program has changed its length", store.ErrConflict)
 
-// storeAll stores the objects, and then the document. If it is errOvertaken, the cut is to be done
-// again: of the array that is there then.
+// storeAll stores the objects, and then the document. If it is errOvertaken, the truncation is to
+// be done again: of the array that is there then.
 func (s *storer) storeAll(ctx context.Context) error {
 	s.mu.Lock()
-	a, rows, most := s.live.Load(), s.rows.Load(), s.cuts.Most()
+	a, rows, most := s.live.Load(), s.rows.Load(), s.truncation.Most()
 	objects := a.gen.Objects.Holders(s.set.Numbers())
 	s.mu.Unlock()
 	if tail, _ := s.live.Load().gen.Tail(); tail > 0 && a.gen.Objects.Bounded() {
 		return s.writer().Write(ctx, s.lasting(a, objects))
 	}
-	if !s.cuts.IsNone() {
-		cut, err := s.cutObjects(ctx, a, max(rows, most, a.gen.Rows()), objects)
+	if !s.truncation.IsNone() {
+		straddling, err := s.deleteTruncated(ctx, a, max(rows, most, a.gen.Rows()), objects)
 		if err != nil {
 			return err
 		}
-		objects = append(objects, cut...)
+		objects = append(objects, straddling...)
 		slices.Sort(objects)
 		objects = slices.Compact(objects)
 	}
@@ -238,13 +238,13 @@ func (s *storer) storeAll(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	s.cuts.NoteDeleted()
+	s.truncation.NoteDeleted()
 	s.lengths.NoteAllStored(a.gen.WholeRows())
 	s.mu.Unlock()
 	return nil
 }
 
-// dropFraction cuts an incomplete row at the end.
+// dropFraction truncates an incomplete row at the end.
 func (s *storer) dropFraction() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,7 +254,7 @@ func (s *storer) dropFraction() error {
 	}
 	s.h.of.Log.Warn("the last bytes are not a whole row and are dropped",
 		"array", s.path, "bytes", tail, "row", row)
-	if err := s.cut(s.live.Load().gen.WholeRows()); err != nil {
+	if err := s.truncate(s.live.Load().gen.WholeRows()); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: the last %d bytes are dropped, a row has %d",

@@ -85,11 +85,11 @@ func (s *source) End(j *batch.Job) {
 
 // stored lets everybody see the stored object, however the array is seen, and only then forgets
 // the dirty bytes. That the object is fresh is noted first. A reader that loads it afterwards must
-// not take it for one from before the cut. What readers have loaded already is forgotten.
+// not take it for one from before the truncation. What readers have loaded already is forgotten.
 func (s *source) stored(j *batch.Job) {
 	s.h.of.Durable.Note(s.path, j.Key)
 	s.mu.Lock()
-	s.cuts.Stored(j.Number)
+	s.truncation.Stored(j.Number)
 	s.noteAhead(j, false)
 	s.mu.Unlock()
 	live := s.live.Load()

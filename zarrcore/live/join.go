@@ -16,7 +16,7 @@ func (d *draft) matches(m *meta.Array) bool {
 
 // join takes in rows that another program has appended, also while this process
 // stores what was written to the array. What was written here stays in its place;
-// where both have appended, bytes that only one has written all count. Rows are cut
+// where both have appended, bytes that only one has written all count. Rows are truncated
 // of the array as it is then. The caller holds mu.
 func (d *draft) join(m *meta.Array) bool {
 	a := d.live.Load()
@@ -26,15 +26,15 @@ func (d *draft) join(m *meta.Array) bool {
 	if len(m.Shape) == 0 || d.lengths.AnyOther() || !a.gen.Meta.SameLayout(m) {
 		return false
 	}
-	rows, cut := m.Shape[0], d.cuts.Low()
+	rows, low := m.Shape[0], d.truncation.Low()
 	switch {
-	case cut != unstored.NoCut:
-		if rows < cut {
+	case low != unstored.NotTruncated:
+		if rows < low {
 			return false
 		}
-		d.cuts.HadRows(d.rows.Load())
-		// Rows may have been appended to what was stored since the cut.
-		d.cuts.CutFresh(a.gen.Rows())
+		d.truncation.HadRows(d.rows.Load())
+		// Rows may have been appended to what was stored since the truncation.
+		d.truncation.TruncateFresh(a.gen.Rows())
 	case min(rows, a.gen.Rows()) < d.rows.Load():
 		return false
 	case rows*a.gen.Grid.RowBytes() > a.Size():
@@ -70,7 +70,7 @@ func (d *draft) joinEarly(n *catalog.Node, known string) (joined, again bool) {
 	if d.h.open.version(d) != known {
 		return false, true
 	}
-	if !d.busy.Load() || d.removed || d.failed.IsCut() ||
+	if !d.busy.Load() || d.removed || d.failed.IsTruncated() ||
 		d.matches(n.Meta) || !d.join(n.Meta) {
 		return false, false
 	}

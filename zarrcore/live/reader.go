@@ -130,13 +130,13 @@ type reading Array
 func (r *reading) IsBusy() bool { return r.draft.busy.Load() }
 
 // CutIn returns the byte of a chunk from which on what is stored does not count
-// any more, because those rows were cut: its size where none were.
+// any more, because those rows were truncated: its size where none were.
 func (r *reading) CutIn(chunk int64) int64 {
 	d := r.draft
-	if d.cuts.IsNone() {
+	if d.truncation.IsNone() {
 		return r.gen.Grid.BytesOf(chunk)
 	}
-	low := d.cutOf(r.gen.Objects.Holder(chunk))
+	low := d.truncatedAt(r.gen.Objects.Holder(chunk))
 	return r.gen.BytesBefore(chunk, low)
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // This file is about rows that are appended. Their objects are stored ahead of the
-// document, which counts them afterwards. If another program cuts the array in
+// document, which counts them afterwards. If another program truncates the array in
 // between, the document is not changed: the rows are refused. Then what was stored of
 // them is taken back, so that no program that makes the array longer finds them. Their
 // bytes are dirty again, so that they are kept in a file.
@@ -44,9 +44,9 @@ func (s *storer) releaseAhead(ctx context.Context, err error) error {
 }
 
 // checkAhead returns an error if objects that were stored ahead of the document are not there any
-// more: another program may have made the array longer, and cut it again. Nor may another object
-// be in the place of one, unless the document counts rows of it: another program that appends to
-// the same object keeps what is in it. The caller has found the array's home.
+// more: another program may have made the array longer, and truncated it again. Nor may another
+// object be in the place of one, unless the document counts rows of it: another program that
+// appends to the same object keeps what is in it. The caller has found the array's home.
 func (s *storer) checkAhead(ctx context.Context) error {
 	if !s.ahead.IsDoubtful.Swap(false) {
 		return nil
@@ -72,7 +72,7 @@ func (s *storer) findAhead(
 		info, err := s.home.Store.Stat(ctx, a.gen.Objects.Key(n))
 		isOther := err == nil && info.Version != o.Version && o.From >= rows
 		if isOther || errors.Is(err, iofs.ErrNotExist) {
-			return &unstored.CutError{Had: o.End, Has: o.From}
+			return &unstored.TruncatedError{Had: o.End, Has: o.From}
 		}
 		if err != nil {
 			return err
@@ -103,9 +103,9 @@ func (s *storer) takeBackAhead(ctx context.Context, why error) {
 // takeBackAll takes back the rows of some objects.
 func (s *storer) takeBackAll(ctx context.Context, stored map[int64]unstored.AheadObject) error {
 	s.mu.Lock()
-	a, most := s.live.Load(), max(s.cuts.Most(), s.rows.Load())
+	a, most := s.live.Load(), max(s.truncation.Most(), s.rows.Load())
 	s.mu.Unlock()
-	most = max(most, a.gen.Rows()) // rows that were cut since count too
+	most = max(most, a.gen.Rows()) // rows that were truncated since count too
 	longest, err := a.gen.WithRows(most, 0, a.gen.ID)
 	if err != nil {
 		return err

@@ -20,13 +20,13 @@ func (d *draft) extend(size int64) error {
 // grow makes b, which longer has returned, the live generation: everybody sees the
 // new size from then on.
 func (d *draft) grow(b *Array) {
-	d.cuts.HadRows(b.gen.Rows())
+	d.truncation.HadRows(b.gen.Rows())
 	d.adopt(b)
 }
 
 // SetSize truncates or extends axis 0 of the live array so that it has size bytes. What is new is
-// the fill value, also where it was cut before. It is stored by the next Flush. A fraction of a
-// row is ErrFraction.
+// the fill value, also where it was truncated before. It is stored by the next Flush. A fraction of
+// a row is ErrFraction.
 func (a *Array) SetSize(ctx context.Context, size int64) error {
 	if a.slice != nil {
 		return a.draft.fail("resize", fmt.Errorf("%w: it is a slice", object.ErrFixedSize))
@@ -74,15 +74,15 @@ func (d *draft) setSize(size int64) error {
 		return fmt.Errorf("%w: %d bytes, a row has %d", object.ErrFraction, size, row)
 	}
 	if size < a.Size() {
-		return d.cut(size / row)
+		return d.truncate(size / row)
 	}
 	d.touch()
 	return d.extend(size)
 }
 
-// cut forgets all rows from rows on, dirty or stored. The caller holds flushing
+// truncate forgets all rows from rows on, dirty or stored. The caller holds flushing
 // and mu, so no chunk is frozen.
-func (d *draft) cut(rows int64) error {
+func (d *draft) truncate(rows int64) error {
 	a := d.live.Load()
 	b, err := d.next(a.gen.WithRows(rows, rows*a.gen.Grid.RowBytes(), d.h.open.nextID()))
 	if err != nil {
@@ -91,13 +91,13 @@ func (d *draft) cut(rows int64) error {
 	d.touch()
 	for _, n := range d.set.Numbers() {
 		if first, end, row := a.gen.Grid.Rows(n); end > rows {
-			d.set.Cut(n, max(0, rows-first)*row)
+			d.set.Truncate(n, max(0, rows-first)*row)
 			d.complete.Backlog -= d.complete.Remove(n, a.gen.Objects.Holder(n))
 		}
 	}
-	d.cuts.Cut(a.gen.Rows(), rows)
-	d.ahead.Cut(rows)
-	if d.set.Empty() { // bytes that could not be stored are cut: their error is nobody's any more
+	d.truncation.Truncate(a.gen.Rows(), rows)
+	d.ahead.Truncate(rows)
+	if d.set.Empty() { // bytes that could not be stored are truncated: their error is nobody's any more
 		d.settleError()
 	}
 	d.adopt(b)

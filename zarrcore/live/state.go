@@ -24,12 +24,12 @@ type state struct {
 
 	mu sync.Mutex // guards what follows
 	pace
-	failed   unstored.Failure    // of the flushes since one succeeded
-	complete unstored.Objects    // chunks and objects all of which is dirty
-	ahead    ahead               // what is stored of rows that the document does not count yet
-	cuts     unstored.Truncation // what was cut of it since the last flush
-	removed  bool                // the array is no more: what is written goes nowhere
-	unnamed  bool                // it is not at its path, and may be at one that is not known
+	failed     unstored.Failure    // of the flushes since one succeeded
+	complete   unstored.Objects    // chunks and objects all of which is dirty
+	ahead      ahead               // what is stored of rows that the document does not count yet
+	truncation unstored.Truncation // what was truncated since the last flush
+	removed    bool                // the array is no more: what is written goes nowhere
+	unnamed    bool                // it is not at its path, and may be at one that is not known
 }
 
 // The pace of a draft says when it is stored, and when writers wait for that.
@@ -54,7 +54,7 @@ type ahead struct {
 func (s *state) init(set *dirty.Set, rows int64) {
 	s.set, s.lengths, s.complete = set, object.NewLengths(rows), unstored.NewObjects()
 	s.rows.Store(rows)
-	s.cuts.Init()
+	s.truncation.Init()
 	s.ahead.Ahead.Init()
 	s.settled = sync.NewCond(&s.mu)
 }
@@ -64,7 +64,7 @@ func (s *state) forget() {
 	s.removed = true
 	s.set.Drop()
 	s.complete, s.failed = unstored.NewObjects(), unstored.Failure{}
-	s.cuts.Forget()
+	s.truncation.Forget()
 	s.busy.Store(false)
 	s.settled.Broadcast()
 }
@@ -123,7 +123,7 @@ func (s *state) rests() bool {
 func (s *state) refused() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failed.IsCut() {
+	if s.failed.IsTruncated() {
 		return s.failed.Err
 	}
 	return nil
@@ -137,7 +137,7 @@ func (s *state) settleError() {
 
 // prospect says what becomes of bytes that are not stored. The caller holds mu.
 func (s *state) prospect() string {
-	if s.failed.IsCut() {
+	if s.failed.IsTruncated() {
 		return "not stored, will be kept in a file of the scratch folder"
 	}
 	return "not stored, will be tried again"
@@ -153,13 +153,13 @@ func (s *state) settledSize(gen *generation.Array) bool {
 // settledAll reports whether nothing is to be stored but dirty bytes. The caller holds mu.
 func (s *state) settledAll(gen *generation.Array) bool {
 	isAheadCertain := s.ahead.IsEmpty() || !s.ahead.IsDoubtful.Load()
-	return isAheadCertain && s.cuts.IsNone() && s.settledSize(gen) &&
+	return isAheadCertain && s.truncation.IsNone() && s.settledSize(gen) &&
 		s.lengths.IsAllStored(gen.Rows())
 }
 
 // noteFull notes that all of a chunk is dirty, and perhaps all of its object. An object that also
 // has rows which the document does not count yet is stored by a flush only. That keeps its bytes
-// until the document is stored: a program that cuts the array replaces the object.
+// until the document is stored: a program that truncates the array replaces the object.
 func (s *state) noteFull(gen *generation.Array, chunk int64) {
 	obj := gen.Objects.Holder(chunk)
 	if s.complete.Add(chunk, obj) == gen.Objects.ChunksIn(obj, true) &&
@@ -193,25 +193,25 @@ func (s *state) relax(bytes int64) {
 	s.settled.Broadcast()
 }
 
-// cutOf returns the lowest row that was cut since the object was stored.
-func (s *state) cutOf(obj int64) int64 {
+// truncatedAt returns the lowest row that was truncated since the object was stored.
+func (s *state) truncatedAt(obj int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cuts.Of(obj)
+	return s.truncation.Of(obj)
 }
 
-// isShorter reports whether m is of the array gen after another program has cut it. The
+// isShorter reports whether m is of the array gen after another program has truncated it. The
 // caller holds mu.
 func (s *state) isShorter(gen *generation.Array, m *meta.Array) bool {
 	return gen.Source == nil && len(m.Shape) > 0 && gen.Meta.SameLayout(m) &&
-		m.Shape[0] < min(s.rows.Load(), s.cuts.Low())
+		m.Shape[0] < min(s.rows.Load(), s.truncation.Low())
 }
 
 // isLeftBehind reports whether rows that are refused for that error are still in the store.
 func (s *state) isLeftBehind(why error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return errors.As(why, new(*unstored.CutError)) && !s.ahead.IsEmpty()
+	return errors.As(why, new(*unstored.TruncatedError)) && !s.ahead.IsEmpty()
 }
 
 // holdAhead begins a flush that stores the document after the objects.

@@ -10,7 +10,7 @@ type Ahead struct {
 	objects map[int64]AheadObject // by number
 
 	// IsDoubtful says that another program has replaced the document since the objects were looked
-	// for. It may have made the array longer, and cut it again. No lock guards it.
+	// for. It may have made the array longer, and truncated it again. No lock guards it.
 	IsDoubtful atomic.Bool
 }
 
@@ -52,8 +52,8 @@ func (s *Ahead) Count(rows int64) {
 	}
 }
 
-// Cut notes that rows from there on do not count any more.
-func (s *Ahead) Cut(rows int64) {
+// Truncate notes that rows from there on do not count any more.
+func (s *Ahead) Truncate(rows int64) {
 	for n, o := range s.objects {
 		o.End = min(o.End, rows)
 		s.objects[n] = o

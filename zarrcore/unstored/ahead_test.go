@@ -14,11 +14,11 @@ func TestAhead(t *testing.T) {
 	if got[1] != (AheadObject{Version: "3", From: 10, End: 20}) || !got[2].Dirty {
 		t.Errorf("noted twice: %v", got)
 	}
-	a.Cut(25)
+	a.Truncate(25)
 	a.Count(15)
 	got = a.Objects()
 	if got[1].From != 15 || got[1].End != 20 || got[2].From != 20 || got[2].End != 25 {
-		t.Errorf("rows from 25 on are cut, and 15 are counted: %v", got)
+		t.Errorf("rows from 25 on are truncated, and 15 are counted: %v", got)
 	}
 	a.Count(20)
 	if got = a.Objects(); len(got) != 1 || got[2].From != 20 {

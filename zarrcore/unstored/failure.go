@@ -20,7 +20,7 @@ type Failure struct {
 
 // Note notes the error of a flush.
 func (f *Failure) Note(err error) {
-	if !f.IsCut() {
+	if !f.IsTruncated() {
 		f.Err = err
 	}
 	f.noteOrphan(err)
@@ -45,22 +45,23 @@ func (f *Failure) Expired(age time.Duration) bool {
 // Rests reports whether it is not yet time for another flush.
 func (f *Failure) Rests() bool { return f.Err != nil && time.Now().Before(f.retry) }
 
-// IsCut reports whether another program has cut the array, which no later flush changes.
-func (f *Failure) IsCut() bool { return errors.As(f.Err, new(*CutError)) }
+// IsTruncated reports whether another program has truncated the array, which no later flush
+// changes.
+func (f *Failure) IsTruncated() bool { return errors.As(f.Err, new(*TruncatedError)) }
 
 // OrphanAge is how long flushes must find no array before what was written for it is given up by
 // itself: a program that replaces a document may be doing so just now.
 const OrphanAge = 30 * time.Second
 
-// A CutError refuses what was written, because another program has cut the array. It is
+// A TruncatedError refuses what was written, because another program has truncated the array. It is
 // final: if the array is longer later, its rows are others.
-type CutError struct{ Had, Has int64 } // rows
+type TruncatedError struct{ Had, Has int64 } // rows
 
 // Error says so, and what to do.
-func (e *CutError) Error() string {
-	return fmt.Sprintf("%v: expected %d rows, found %d: another program has cut the array; "+
+func (e *TruncatedError) Error() string {
+	return fmt.Sprintf("%v: expected %d rows, found %d: another program has truncated the array; "+
 		"open it again, and write what it is to have", store.ErrConflict, e.Had, e.Has)
 }
 
 // Unwrap returns catalog.ErrOrphan.
-func (e *CutError) Unwrap() error { return catalog.ErrOrphan }
+func (e *TruncatedError) Unwrap() error { return catalog.ErrOrphan }

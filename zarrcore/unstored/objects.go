@@ -35,7 +35,7 @@ func (c *Objects) MakeReady(obj, bytes int64) {
 	c.Backlog += c.due[obj]
 }
 
-// Remove takes back Add, because the chunk was cut or is being stored. It returns by how
+// Remove takes back Add, because the chunk was truncated or is being stored. It returns by how
 // much Backlog is to shrink: the bytes of the object, if it was ready.
 func (c *Objects) Remove(chunk, obj int64) (bytes int64) {
 	if !c.chunks[chunk] {
