@@ -124,8 +124,8 @@ func TestRemovedWhileStored(t *testing.T) {
 }
 
 // TestDocumentAsideWhileStored: the document of an array is put aside while the array is stored, as
-// some editors do. The bytes that were stored before, and those that are written, are there when the
-// document is back.
+// some editors do. The bytes that were stored before, and those that are written, are there when
+// the document is back.
 func TestDocumentAsideWhileStored(t *testing.T) {
 	for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync,
 		storetest.OpCommit} {
@@ -154,8 +154,8 @@ func TestDocumentAsideWhileStored(t *testing.T) {
 	}
 }
 
-// TestOverwrittenWhileRenamed: an array is renamed while another one is made in its place, and a third
-// one gets its name. The third one stays as it is.
+// TestOverwrittenWhileRenamed: an array is renamed while another one is made in its place, and a
+// third one gets its name. The third one stays as it is.
 func TestOverwrittenWhileRenamed(t *testing.T) {
 	for _, op := range []struct {
 		kind storetest.OpKind

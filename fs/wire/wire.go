@@ -1,6 +1,7 @@
 // Package wire sits between go-fuse's server and its node tree. It notes what the node interface
 // has no place for, and answers what this file system does not do. It also says how long a request
-// goes on, and which size of a file the kernel knows. Its locks are innermost.
+// goes on, and which size of a file the kernel knows. Its locks are innermost, except that of
+// Teller.
 package wire
 
 import (

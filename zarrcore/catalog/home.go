@@ -130,10 +130,10 @@ func (m *Home) isOf(ctx context.Context, stored *meta.Array) error {
 }
 
 // TakeBack removes objects that were stored where there is no array any more, and the directories
-// that were made for them. What they hold is kept elsewhere, so errors do not matter. An object that
-// has replaced another one stays. It also holds bytes of that, which count if the document comes
-// back: an editor may have put it aside for a moment. If the array is being removed, this object
-// goes as the other one would have.
+// that were made for them. What they hold is kept elsewhere, so errors do not matter. An object
+// that has replaced another one stays. It also holds bytes of that, which count if the document
+// comes back: an editor may have put it aside for a moment. If the array is being removed, this
+// object goes as the other one would have.
 func (m *Home) TakeBack(ctx context.Context, objects map[string]store.Info) {
 	for key, info := range objects {
 		if !info.Replaces {

@@ -24,8 +24,8 @@ var (
 // the documents it had before package migrate turned them into others.
 const MigrationJournal = ".zarrfs-migration.json"
 
-// IsOfGroup reports whether an object of a group's directory is the group's own: a document, or those
-// that it had before a migration.
+// IsOfGroup reports whether an object of a group's directory is the group's own: a document, or
+// those that it had before a migration.
 func IsOfGroup(name string) bool {
 	return meta.IsDocument(name) && name != meta.NameArray || name == MigrationJournal
 }

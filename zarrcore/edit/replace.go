@@ -169,8 +169,8 @@ func removeFolders(ctx context.Context, in *store.Store, a *generation.Array) er
 }
 
 // DeleteOutside deletes the objects of old, which had another shape, that lie outside the array. It
-// does so in the directory in, which was held before the array got its shape. If another one has the
-// array's path by now, nothing is deleted, and the error is catalog.ErrRenamed.
+// does so in the directory in, which was held before the array got its shape. If another one has
+// the array's path by now, nothing is deleted, and the error is catalog.ErrRenamed.
 func (e *Editor) DeleteOutside(
 	ctx context.Context, in *store.Store, old, a *generation.Array,
 ) error {

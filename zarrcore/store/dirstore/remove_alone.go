@@ -33,12 +33,11 @@ func (d *dirs) RemoveAlone(
 	case kindOf(&st) != unix.S_IFDIR:
 		return fs.ErrNotExist
 	}
-	own, err := p.ownNames(isOwn)
-	if err != nil {
+	if _, err := p.ownNames(isOwn); err != nil {
 		return err
 	}
 	defer r.durable.forget(r.full(dir))
-	return p.removeAlone(own, isOwn)
+	return p.removeAlone(isOwn)
 }
 
 // ownNames returns the names in the directory at the place. It is store.ErrNotEmpty if one is not
@@ -60,7 +59,7 @@ func (p place) ownNames(isOwn func(name string) bool) (own []string, err error) 
 }
 
 // removeAlone is RemoveAlone of a directory that holds only its own objects.
-func (p place) removeAlone(own []string, isOwn func(name string) bool) error {
+func (p place) removeAlone(isOwn func(name string) bool) error {
 	s, err := p.r.area.staging()
 	if err != nil {
 		return err
@@ -74,7 +73,8 @@ func (p place) removeAlone(own []string, isOwn func(name string) bool) error {
 	if err != nil {
 		return err
 	}
-	if own, err = thrown.ownNames(isOwn); err == nil {
+	own, err := thrown.ownNames(isOwn)
+	if err == nil {
 		err = thrown.removeOwn(own, s)
 	}
 	if err != nil {
