@@ -98,7 +98,8 @@ func TestTraces(t *testing.T) {
 		{"an array that was removed through its only listed view", false,
 			func(t *Traces, by process) { t.Removed("a", gone, 0, by) },
 			func(x *Trace) bool {
-				return x.Replacing(wire.Caller(self)) == gone && x.Replacing(cp) == nil && !x.IsMade()
+				return x.Replacing(wire.Caller(self)) == gone && x.Replacing(cp) == nil &&
+					!x.IsMade()
 			}},
 		{"and is there again", false,
 			func(t *Traces, by process) { t.Removed("a", gone, 0, by); t.NoteMade("a", npy, by) },
@@ -139,7 +140,8 @@ func TestTraces(t *testing.T) {
 			t.NoteMade("a", npy, cp)
 		},
 			func(x *Trace) bool { return x.Unfinished(wire.Caller(self)) }},
-		{"and after another's document", true, func(t *Traces, _ process) { t.NoteMade("a", json, cp) },
+		{"and after another's document", true,
+			func(t *Traces, _ process) { t.NoteMade("a", json, cp) },
 			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},
 		{"a script's document", false, func(t *Traces, _ process) { t.NoteMade("a", npy, cp) },
 			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},

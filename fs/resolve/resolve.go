@@ -310,7 +310,7 @@ func (r *Resolver) findLong(ctx context.Context, dir, shown string) (name string
 
 // Path returns the path and the view for which name stands, or would, in the group at dir: of
 // an array, or of the group itself. A name of a derived view stands for something only where there
-// is such a file, or where the store does not say whether there is: it is no ordinary name then.
+// is such a file, or where an error leaves that open. An error must not make it an ordinary name.
 func (r *Resolver) Path(dir, name string) (path string, v view.View, ok bool) {
 	if t, isPart := r.part(dir, name); isPart {
 		return t.Node.Path, t.View, true

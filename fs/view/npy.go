@@ -20,9 +20,9 @@ func (npyView) Has(Subject) bool { return true }
 
 func (npyView) HasBy() Criterion { return ByNothing }
 
-// IsListed is false for lists and for any values of JSON. Whether a .npy can hold them is known only
-// after decoding. An unlisted file can be opened, and a program that copies a tree does not fail on
-// it.
+// IsListed is false for lists and for any values of JSON. Whether a .npy can hold them is known
+// only after decoding. An unlisted file can be opened, and a program that copies a tree does not
+// fail on it.
 func (npyView) IsListed(a Subject) bool { return !a.anyValues() }
 
 // IsDescription is false where the elements have no fixed size: a .npy does not say that.

@@ -131,7 +131,9 @@ func (w viewFile) setComparedSize(req context.Context, size int64) (bool, error)
 
 // CopyResize is Resize for the program that sent a request. A program that copies a sparse file
 // ends the copy by its size if the file ends in a hole.
-func (w *Array) CopyResize(req context.Context, n coherence.File, v view.ArrayView, size int64) error {
+func (w *Array) CopyResize(
+	req context.Context, n coherence.File, v view.ArrayView, size int64,
+) error {
 	f := viewFile{w, v}
 	if compared, err := f.setComparedSize(req, size); compared {
 		return err

@@ -117,7 +117,8 @@ func (o *orders) lockAlone(ctx context.Context, d *draft, must bool) error {
 		o.pair.Lock()
 		d.mu.Lock()
 		other := o.other(d)
-		if err != nil || other == nil || d.removed || other.set.Empty() && other.truncation.IsNone() {
+		if err != nil || other == nil || d.removed ||
+			other.set.Empty() && other.truncation.IsNone() {
 			return nil
 		}
 		o.unlock(d)

@@ -97,7 +97,8 @@ func (d *draft) truncate(rows int64) error {
 	}
 	d.truncation.Truncate(a.gen.Rows(), rows)
 	d.ahead.Truncate(rows)
-	if d.set.Empty() { // bytes that could not be stored are truncated: their error is nobody's any more
+	// If bytes that could not be stored are truncated, their error is nobody's any more.
+	if d.set.Empty() {
 		d.settleError()
 	}
 	d.adopt(b)

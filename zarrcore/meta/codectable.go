@@ -25,7 +25,7 @@ type CodecType struct {
 	Word       string
 	Parameters []CodecParameter // in the order in which zarr-python writes them
 
-	// spells it as version 2 does; nil where that has none, or has it by the same name, numcodecs.ID
+	// spells it as version 2 does; nil where that has none, or has it as numcodecs.ID too
 	inV2 func(Codec) Codec
 	// spells one of version 2 as version 3 does; nil where version 3 has none
 	upgrade func(c Codec, itemSize int64) (Codec, error)
@@ -65,8 +65,8 @@ func (c Codec) Kind() CodecKind {
 	return BytesToBytes
 }
 
-// IsInV2 reports whether version 2 has such a codec, with the same bytes. Filters between arrays are
-// not taken for it: those of version 2 see bytes in another order.
+// IsInV2 reports whether version 2 has such a codec, with the same bytes. It is false for filters
+// between arrays: those of version 2 see bytes in another order.
 func (c Codec) IsInV2() bool {
 	if codecTypes[c.Name].inV2 != nil {
 		return true

@@ -13,7 +13,7 @@ const NotTruncated = math.MaxInt64
 // ever truncated. What is stored from there on is fill value, unless it was stored since.
 type Truncation struct {
 	low   atomic.Int64    // the lowest row that was truncated, or NotTruncated
-	fresh map[int64]int64 // of objects stored since the truncation, the lowest row truncated since then
+	fresh map[int64]int64 // of objects stored since, the lowest row truncated since they were
 	most  int64           // rows of the array at most since the last flush: objects may be stored
 }
 
