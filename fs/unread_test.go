@@ -34,10 +34,10 @@ func unreadOnce(t *testing.T, views ...string) (f *filesystem, unread func(nth i
 // operations is more operations on one document than any request has.
 const operations = 12
 
-// TestUnreadIsNoOrdinaryName: a program that creates the file of a derived view gets an error if
+// TestUnreadIsNotAnOrdinaryName: a program that creates the file of a derived view gets an error if
 // the document of the array cannot be read. The name is not that of an ordinary file then. The
 // error names the array and its document.
-func TestUnreadIsNoOrdinaryName(t *testing.T) {
+func TestUnreadIsNotAnOrdinaryName(t *testing.T) {
 	failed := 0
 	for nth := range int64(operations) {
 		f, unread := unreadOnce(t)

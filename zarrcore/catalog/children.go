@@ -323,7 +323,8 @@ func (cat *looks) Exists(ctx context.Context, key string) bool {
 
 func (cat *looks) probeV3(ctx context.Context, path string) (seen summary, found bool) {
 	seen.kind = ArrayNode // what is too long to be read is shown as an array that cannot be read
-	found = cat.probeKey(ctx, store.Join(path, "zarr.json"), func(doc []byte) { seen = summaryV3(doc) })
+	key := store.Join(path, "zarr.json")
+	found = cat.probeKey(ctx, key, func(doc []byte) { seen = summaryV3(doc) })
 	return seen, found
 }
 
