@@ -83,7 +83,7 @@ const appended = "-appended"
 // to an array. Otherwise it returns nil.
 func Appended(file string) view.View {
 	base, v := view.Split(file)
-	if _, isText := v.(view.TextView); isText && strings.HasSuffix(base, appended) {
+	if t, isText := v.(view.TextView); isText && t.Appends() && strings.HasSuffix(base, appended) {
 		return v
 	}
 	return nil

@@ -128,10 +128,11 @@ func IsHeaded(v View) bool {
 	return ok && h == Headed()
 }
 
-// Lines returns the first view of elements of no fixed size as a text.
+// Lines returns the first view of elements of no fixed size as a text to which lines can be
+// appended.
 func Lines() TextView {
 	for _, v := range views {
-		if t, ok := v.(TextView); ok {
+		if t, ok := v.(TextView); ok && t.Appends() {
 			return t
 		}
 	}
