@@ -48,7 +48,7 @@ func (l *Listing) subject(c zarrcore.Child, path string) (view.Subject, error) {
 	if c.Link.ToArray() {
 		elements, path = c.Link.Elements, c.Link.Target
 	}
-	return view.Seen(l.ctx, l.H, elements, path, l.Names.Views())
+	return view.Seen(l.ctx, l.H, elements, path, view.HaveBy(l.Names.Views()))
 }
 
 // showGroup makes the entries of the files that show the group at path, where they are listed. A

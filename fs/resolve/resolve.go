@@ -91,13 +91,13 @@ func (r *Resolver) Alone() (root zarrcore.Child, ok bool) {
 // IsAlone reports whether the store's root is an array.
 func (r *Resolver) IsAlone() bool { return r.alone }
 
-// subject returns the array of a node, or the one that a link leads to, as far as some views need
+// subject returns the array of a node, or the one that a link leads to, as far as a criterion needs
 // to know it.
 func (r *Resolver) subject(
-	ctx context.Context, n *zarrcore.Node, some ...view.View,
+	ctx context.Context, n *zarrcore.Node, by view.Criterion,
 ) (view.Subject, error) {
 	if n.Link != nil {
-		return view.Seen(ctx, r.h, n.Link.Elements, n.Link.Target, some)
+		return view.Seen(ctx, r.h, n.Link.Elements, n.Link.Target, by)
 	}
 	return view.Described(n.Meta), nil
 }
@@ -105,7 +105,7 @@ func (r *Resolver) subject(
 // Listed returns the views under which an array, or a link to one, is listed where none of them
 // was removed.
 func (r *Resolver) Listed(n *zarrcore.Node) (view.Set, error) {
-	a, err := r.subject(r.ctx, n, r.views...)
+	a, err := r.subject(r.ctx, n, view.HaveBy(r.views))
 	if err != nil {
 		return 0, err
 	}
@@ -191,7 +191,7 @@ func (r *Resolver) resolvePart(ctx context.Context, dir, base string, v view.Vie
 	if err != nil {
 		return Target{}, err
 	}
-	a, err := r.subject(ctx, n, v)
+	a, err := r.subject(ctx, n, view.ByDocument)
 	if err != nil {
 		return Target{}, err
 	}
@@ -423,7 +423,7 @@ func (r *Resolver) Shows(ctx context.Context, n *zarrcore.Node, v view.View) (bo
 	case n.Kind == zarrcore.LinkNode && n.Link.Err != nil:
 		return v.IsKeeper(), nil
 	case n.Kind == zarrcore.ArrayNode || n.Link.ToArray():
-		a, err := r.subject(ctx, n, v)
+		a, err := r.subject(ctx, n, v.HasBy())
 		return err == nil && v.Has(a), err
 	}
 	return v != view.Document && view.IsOf(v, n), nil

@@ -14,11 +14,11 @@ import (
 // files, as rsync's ".a.npy.Xy7z12" and vim's ".a.json.swp", and backups, as "a.json~". Others are
 // vim's "4913", the random letters of sed, ln, perl and Python's tempfile, and the usual endings.
 var temporaryNames = regexp.MustCompile(
-	`^[.#~]|~$|^[0-9]+$|^(sed|Cu)[A-Za-z0-9]{6}$|^tmp[A-Za-z0-9_]{6,8}$|` +
+	`^[.#~]|~$|^[0-9]+$|^(sed|Cu|XX)[A-Za-z0-9]{6}$|^tmp[A-Za-z0-9_]{6,8}$|` +
 		`\.(tmp|temp|part|partial|filepart|crdownload|new|swp|swx|bak|orig|rej)$`)
 
-// randomName is eight letters and digits, as perl makes them. aWord is a name that a person is more
-// likely to have written.
+// randomName is eight letters and digits, as programs make them. aWord is a name that a person is
+// more likely to have written.
 var (
 	randomName = regexp.MustCompile(`^[A-Za-z0-9]{8}$`)
 	aWord      = regexp.MustCompile(`^([A-Z]?[a-z]+|[A-Z]+)$`)

@@ -6,7 +6,7 @@ import "testing"
 func TestTemporary(t *testing.T) {
 	for _, name := range []string{
 		".a.npy.Xy7z12", "a.json~", "4913", ".a.json.swp", "sedaB3xYz", "a.npy.part", "tmpab12_x9q",
-		"aB3xYz9K", "#a.json#", ".#a.json",
+		"aB3xYz9K", "XXOIPBAZ", "XXabcdef", "#a.json#", ".#a.json",
 		"a.json.tmp.4711", "a.npy-1234", "a.json.bak", "a.json.orig", "x.tmp",
 	} {
 		if !temporary(name) {

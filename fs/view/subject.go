@@ -41,16 +41,20 @@ func At(ctx context.Context, h *zarrcore.Hierarchy, path string, v View) (Subjec
 	return Subject{}.loaded(ctx, h, path, v.HasBy() != ByNothing)
 }
 
-// Seen returns the array at path, of which a listing has seen the elements, as far as some views
-// need to know it.
+// Seen returns the array at path, of which a listing has seen the elements, as far as a criterion
+// needs to know it.
 func Seen(
-	ctx context.Context, h *zarrcore.Hierarchy, e zarrcore.Elements, path string, some []View,
+	ctx context.Context, h *zarrcore.Hierarchy, e zarrcore.Elements, path string, by Criterion,
 ) (Subject, error) {
-	needed := false
+	return Subject{seen: true, listed: e}.loaded(ctx, h, path, by == ByDocument)
+}
+
+// HaveBy returns the criterion that decides which of some views have a file of an array.
+func HaveBy(some []View) (by Criterion) {
 	for _, v := range some {
-		needed = needed || v.HasBy() == ByDocument
+		by = max(by, v.HasBy())
 	}
-	return Subject{seen: true, listed: e}.loaded(ctx, h, path, needed)
+	return by
 }
 
 // loaded returns a with the place of the array, and with its document if that is needed.
@@ -63,8 +67,9 @@ func (a Subject) loaded(
 	}
 	n, err := h.Node(ctx, path)
 	switch {
-	case errors.Is(err, iofs.ErrNotExist), errors.Is(err, iofs.ErrInvalid):
-		return a, nil // no node is there, or none can have such a name
+	case errors.Is(err, iofs.ErrNotExist), errors.Is(err, iofs.ErrInvalid),
+		errors.Is(err, iofs.ErrPermission):
+		return a, nil // no node is there, or can be; or its document may not be read
 	case err != nil:
 		return Subject{}, err
 	}
