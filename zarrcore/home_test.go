@@ -218,12 +218,17 @@ func TestOpenReaderBesideOthers(t *testing.T) {
 		must(t, err)
 		_, _, other, a := overturnedIn(t, d)
 		must(t, a.Flush(t.Context(), true))
+		must(t, other.Delete(t.Context(), "g/a/c/0", store.If{}))
 		must(t, other.Delete(t.Context(), "g/a/c/1", store.If{}))
 		a.Watch().Forget()
 		if _, err := a.ReadAt(t.Context(), make([]byte, 4), 4); err != nil {
 			t.Errorf("an object that is not stored: %v", err)
 		}
 		must(t, change(other))
+		_, err = a.ReadAt(t.Context(), make([]byte, 4), 0) // rows that are there, if any are
+		if is := errors.Is(err, store.ErrConflict); is == (name == "truncated") {
+			t.Errorf("%s: of a row that is not stored: error %v", name, err)
+		}
 		_, err = a.ReadAt(t.Context(), make([]byte, 4), 12)
 		if !errors.Is(err, store.ErrConflict) {
 			t.Errorf("%s: error %v, expected %v", name, err, store.ErrConflict)

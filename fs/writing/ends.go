@@ -3,6 +3,7 @@ package writing
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // resizings are the changes of an array of which the kernel may not know the new end yet.
@@ -33,8 +34,13 @@ func (r *resizings) begin() (end func()) {
 	}
 }
 
+// awaitMost is for how long a program waits for a size. An append may wait for a store that hangs.
+const awaitMost = 2 * time.Second
+
 // await waits until the kernel knows the ends of all changes that have begun, or ctx ends.
 func (r *resizings) await(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, awaitMost)
+	defer cancel()
 	for _, told := range r.now() {
 		select {
 		case <-told:

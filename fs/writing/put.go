@@ -36,8 +36,10 @@ func (w *Array) Put(
 		w.others.follow(f.extent().Stretch(off, int64(len(p))), false)
 		return at, err
 	}
-	defer w.resizings.begin()()
 	before, s := f.extent(), view.Everything
+	if kind == AtEnd || off+int64(len(p)) > before.Size() {
+		defer w.resizings.begin()()
+	}
 	if w.Awaiting(v) == nil {
 		s = before.Stretch(off, int64(len(p)))
 		if _, inside := f.goesOnAt(); kind == AtEnd && inside {

@@ -40,6 +40,7 @@ type Home struct {
 	path    string // with which keys begin
 	format  int
 	version string // of the array's document when it was last looked at; "": none was there
+	isOther bool   // another array was found in the directory when it was last looked at
 }
 
 // Home holds the directory of an array open. Its keys begin with as, the path that the array had
@@ -118,12 +119,16 @@ func (m *Home) Holds(ctx context.Context, stored *meta.Array) error {
 // isOf is Holds for a document that is another one by now.
 func (m *Home) isOf(ctx context.Context, stored *meta.Array) error {
 	n, err := m.Node(ctx)
+	m.isOther = false
 	switch {
 	case errors.Is(err, iofs.ErrNotExist), err == nil && n.Kind == DirectoryNode:
 		return fmt.Errorf("%w: it was removed while it was stored", ErrOrphan)
 	case err != nil:
 		return err
-	case n.Kind != ArrayNode || n.Err != nil || !stored.SameLayout(n.Meta):
+	case n.Kind == ArrayNode && n.Err != nil:
+		return fmt.Errorf("%w: its document cannot be read any more: %v", ErrOrphan, n.Err)
+	case n.Kind != ArrayNode || !stored.SameLayout(n.Meta):
+		m.isOther = true
 		return fmt.Errorf("%w: its document was replaced by another", ErrOrphan)
 	}
 	return nil
@@ -131,12 +136,12 @@ func (m *Home) isOf(ctx context.Context, stored *meta.Array) error {
 
 // TakeBack removes objects that were stored where there is no array any more, and the directories
 // that were made for them. What they hold is kept elsewhere, so errors do not matter. An object
-// that has replaced another one stays. It also holds bytes of that, which count if the document
-// comes back: an editor may have put it aside for a moment. If the array is being removed, this
-// object goes as the other one would have.
+// that has replaced another one stays, unless another array is there. It also holds bytes of that
+// one, which count if the document comes back: an editor may have put it aside for a moment. If the
+// array is being removed, this object goes as the other one would have.
 func (m *Home) TakeBack(ctx context.Context, objects map[string]store.Info) {
 	for key, info := range objects {
-		if !info.Replaces {
+		if !info.Replaces || m.isOther {
 			m.Store.Delete(ctx, key, store.If{Version: info.Version})
 		}
 	}

@@ -42,14 +42,14 @@ func (h *Arrays) Forget(path string, a *Array) {
 func (h *Arrays) Recreate(ctx context.Context, path string, replace func() error) (*Array, error) {
 	old := h.open.at(path)
 	if old != nil {
-		defer old.lineage.pause()()
+		defer old.lineage.change()()
 		old.lineage.abandon()
 	}
 	failed := replace()
+	h.open.take(path)
 	if errors.Is(failed, catalog.ErrRenamed) { // another array may be there now
 		return nil, failed
 	}
-	h.open.take(path)
 	a, err := h.openHere(ctx, path)
 	if err == nil && old != nil {
 		old.lineage.redirect(a) // also if it is the old array still, or what is left of it
@@ -63,7 +63,7 @@ func (h *Arrays) Reshape(
 	ctx context.Context, a *Array, put func() error, end func(b *Array) error,
 ) error {
 	l := a.lineage
-	defer l.pause()()
+	defer l.change()()
 	if err := l.storeBoth(ctx); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (h *Arrays) PauseAt(path string) (a *Array, resume func()) {
 	if a = h.open.at(path); a == nil {
 		return nil, func() {}
 	}
-	return a, a.lineage.pause()
+	return a, a.lineage.change()
 }
 
 // SaveAt stores what was written to the array at path, so that the document says

@@ -36,8 +36,8 @@ func (r *reading) isFill(ctx context.Context, chunk int64) error {
 	if known := r.filled.Load(); err == nil && known != nil && info.Version == *known {
 		return nil
 	}
-	err = r.hasRows(ctx, path, chunk)
-	if err == nil && info.Version != "" {
+	all, err := r.hasRows(ctx, path, chunk)
+	if all && info.Version != "" {
 		r.filled.Store(&info.Version)
 	}
 	if err == nil || r.isOurs() {
@@ -50,31 +50,42 @@ func (r *reading) isFill(ctx context.Context, chunk int64) error {
 // isOurs reports whether this process changes the array itself, or has given it up.
 func (r *reading) isOurs() bool {
 	l := r.lineage
-	return l.paused.Load() > 0 || l.isMoved() || r.draft.isRemoved() || l.newest(r.draft.order) != l
+	return l.changing.Load() > 0 || l.isMoved() || r.draft.isRemoved() ||
+		l.newest(r.draft.order) != l
 }
 
-// hasRows returns an error if the document at path is another array's, or counts fewer rows than
-// this process knows of.
-func (r *reading) hasRows(ctx context.Context, path string, chunk int64) error {
+// hasRows returns an error if the document at path is another array's, or does not count rows of a
+// chunk that this process knows. It reports whether it counts all of them.
+func (r *reading) hasRows(ctx context.Context, path string, chunk int64) (all bool, err error) {
+	before := r.knownRows() // a flush of this process may make them more meanwhile
 	n, err := r.of.Catalog.Array(ctx, path)
 	own := cmp.Or(r.gen.Source, r.gen.Meta)
 	switch {
-	case errors.Is(err, iofs.ErrNotExist), err == nil && !own.SameLayout(n.Meta):
-		return errNotHere
+	case errors.Is(err, iofs.ErrNotExist), errors.Is(err, catalog.ErrNotArray),
+		err == nil && !own.SameLayout(n.Meta):
+		return false, errNotHere
 	case err != nil:
-		return err
+		return false, err
 	case r.isElsewhere(ctx, path):
-		return errNotHere
+		return false, errNotHere
 	case len(n.Meta.Shape) == 0:
-		return nil
+		return true, nil
 	}
-	straight := r.lineage.straight
-	found, expected := n.Meta.Shape[0], min(straight.rows.Load(), straight.live.Load().gen.Rows())
+	found, expected := n.Meta.Shape[0], min(before, r.knownRows())
+	if found >= expected {
+		return true, nil
+	}
 	first, _, _ := r.gen.Objects.Rows(r.gen.Objects.Holder(chunk))
-	if found >= expected || r.gen.Source == nil && first < found {
-		return nil
+	if r.gen.Source == nil && first < found {
+		return false, nil
 	}
-	return fmt.Errorf("%w: expected %d rows, found %d", errFewerRows, expected, found)
+	return false, fmt.Errorf("%w: expected %d rows, found %d", errFewerRows, expected, found)
+}
+
+// knownRows returns how many rows this process believes to be stored, as far as the array has them.
+func (r *reading) knownRows() int64 {
+	straight := r.lineage.straight
+	return min(straight.rows.Load(), straight.live.Load().gen.Rows())
 }
 
 // isElsewhere reports whether the directory at path is another one than the array's.

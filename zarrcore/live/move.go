@@ -89,7 +89,7 @@ func (v *move) pauseBelow(ctx context.Context) error {
 			}
 			paused[a.lineage] = true
 			v.open = append(v.open, a)
-			v.resumes = append(v.resumes, a.lineage.pause())
+			v.resumes = append(v.resumes, a.lineage.change())
 			err := a.lineage.storeBoth(ctx)
 			if err != nil && !errors.Is(err, object.ErrFraction) { // which is in the log
 				return err
@@ -161,7 +161,7 @@ func (v *move) pauseOriginal(ctx context.Context) (old *Array, err error) {
 		return nil, err
 	}
 	l := a.lineage
-	v.resumes = append(v.resumes, l.pause())
+	v.resumes = append(v.resumes, l.change())
 	n, err := v.Node(ctx, v.To)
 	if err != nil {
 		return nil, err

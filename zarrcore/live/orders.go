@@ -27,7 +27,7 @@ type orders struct {
 
 	pair sync.Mutex // held while the array is written, or gets another size, in one order
 
-	paused atomic.Int64 // how many hold it by pause
+	changing atomic.Int64 // how many changes of this process hold it by change
 }
 
 // draft returns the draft of an order in which the array was seen.
@@ -62,7 +62,6 @@ func (o *orders) clean() bool {
 
 // pause makes writers wait, and holds flushing, until resume is called, however the array is seen.
 func (o *orders) pause() (resume func()) {
-	o.paused.Add(1)
 	held := o.drafts()
 	for _, d := range held {
 		d.flushing.Lock()
@@ -73,7 +72,17 @@ func (o *orders) pause() (resume func()) {
 			d.hold(-1)
 			d.flushing.Unlock()
 		}
-		o.paused.Add(-1)
+	}
+}
+
+// change is pause for a change of this process, after which the array is elsewhere, or another one,
+// or no more.
+func (o *orders) change() (resume func()) {
+	o.changing.Add(1)
+	end := o.pause()
+	return func() {
+		end()
+		o.changing.Add(-1)
 	}
 }
 

@@ -41,7 +41,7 @@ func (d *dirs) RemoveAlone(
 }
 
 // ownNames returns the names in the directory at the place. It is store.ErrNotEmpty if one is not
-// the directory's own.
+// the directory's own. What no listing shows belongs to it, as locks and temporary files of others.
 func (p place) ownNames(isOwn func(name string) bool) (own []string, err error) {
 	fd, err := openIn(p.dir, p.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	if err != nil {
@@ -49,7 +49,7 @@ func (p place) ownNames(isOwn func(name string) bool) (own []string, err error) 
 	}
 	defer fd.Close()
 	err = eachEntry(fd, func(name string, kind entryKind) error {
-		if kind == isDirectory || !isOwn(name) {
+		if kind == isDirectory || !isOwn(name) && !hidden(name) {
 			return store.ErrNotEmpty
 		}
 		own = append(own, name)
@@ -61,6 +61,9 @@ func (p place) ownNames(isOwn func(name string) bool) (own []string, err error) 
 // removeAlone is RemoveAlone of a directory that holds only its own objects.
 func (p place) removeAlone(isOwn func(name string) bool) error {
 	s, err := p.r.area.staging()
+	if staysInPlace(err) {
+		return p.removeInPlace() // what comes meanwhile is not seen
+	}
 	if err != nil {
 		return err
 	}
@@ -68,7 +71,7 @@ func (p place) removeAlone(isOwn func(name string) bool) error {
 	thrown := place{r: p.r, dir: s.fd, name: s.newName()}
 	err = unix.Renameat(p.dir, p.name, thrown.dir, thrown.name)
 	if staysInPlace(err) {
-		return p.removeInPlace() // what comes meanwhile is not seen
+		return p.removeInPlace()
 	}
 	if err != nil {
 		return err
