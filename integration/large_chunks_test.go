@@ -164,8 +164,7 @@ func TestMemoryGroupLargeChunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	group := memoryGroup(t, 256<<20)
-	shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group,
-		zarrfs(t), store))
+	mountInGroup(t, group, store, mnt)
 	defer unmount(t, mnt)
 	var readers sync.WaitGroup
 	for i := range 4 {

@@ -33,8 +33,7 @@ func TestMemoryGroupLargeObjects(t *testing.T) {
 			shape := fmt.Sprintf("a --dtype u1 --shape %d,1000000 %s", rows, flags)
 			run(t, zarrfs(t), append([]string{"create", store}, strings.Fields(shape)...)...)
 			mounted := func(use func(f *os.File)) {
-				shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .",
-					group, zarrfs(t), store))
+				mountInGroup(t, group, store, mnt)
 				defer unmount(t, mnt)
 				f, err := os.OpenFile(filepath.Join(mnt, "a.raw"), os.O_RDWR, 0)
 				if err != nil {

@@ -36,8 +36,7 @@ func TestMemoryGroup(t *testing.T) {
 	group := memoryGroup(t, limit)
 	store, mnt := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
 	run(t, zarrfs(t), "create", store, "--group")
-	shell(t, mnt,
-		fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
+	mountInGroup(t, group, store, mnt)
 	defer unmount(t, mnt)
 	row := make([]byte, 1<<20)
 	for i := range row {
@@ -92,8 +91,7 @@ func TestMemoryGroupReaders(t *testing.T) {
 	run(t, zarrfs(t), "create", store, "--group")
 	run(t, zarrfs(t), "create", store, "a", "--shape", fmt.Sprintf("%d,%d", rows, columns),
 		"--chunks", "16,131072", "--dtype", "uint8")
-	shell(t, mnt,
-		fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
+	mountInGroup(t, group, store, mnt)
 	defer unmount(t, mnt)
 	f, err := os.OpenFile(filepath.Join(mnt, "a.raw"), os.O_RDWR, 0)
 	if err != nil {
@@ -172,8 +170,7 @@ func TestMemoryGroupNarrow(t *testing.T) {
 		run(t, zarrfs(t), "create", store, fmt.Sprintf("a%d", i), "--shape", shape, "--dtype",
 			"uint8", "--chunks", rows+",1", "--shards", rows+","+columns)
 	}
-	shell(t, mnt,
-		fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
+	mountInGroup(t, group, store, mnt)
 	defer unmount(t, mnt)
 	content := make([]byte, size)
 	for i := range content {
@@ -219,6 +216,13 @@ func TestMemoryGroupNarrow(t *testing.T) {
 	if most > limit/4*3 { // the kernel ends it at the limit
 		t.Errorf("the daemon had %d MiB in memory, expected at most %d", most>>20, limit>>20/4*3)
 	}
+}
+
+// mountInGroup mounts a store at the folder mnt, by a daemon in a control group.
+func mountInGroup(t *testing.T, group, store, mnt string) {
+	t.Helper()
+	shell(t, mnt,
+		fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
 }
 
 // memoryGroup makes a control group of that many bytes of memory, until the test ends.

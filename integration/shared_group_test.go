@@ -36,8 +36,7 @@ func TestMemoryGroupShared(t *testing.T) {
 	store, mnt := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
 	run(t, zarrfs(t), "create", store, "a", "--shape", fmt.Sprintf("%d,%d", rows, columns),
 		"--chunks", "16,131072", "--dtype", "uint8")
-	shell(t, mnt,
-		fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
+	mountInGroup(t, group, store, mnt)
 	defer unmount(t, mnt)
 	f, err := os.OpenFile(filepath.Join(mnt, "a.raw"), os.O_RDWR, 0)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/edit"
 	"github.com/zarrfs/zarrfs/zarrcore/live"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 var (
@@ -29,7 +30,7 @@ var (
 	ErrOutdated = live.ErrOutdated
 
 	// ErrNotEmpty says that a group has children, or a node's folder files that are not its own.
-	ErrNotEmpty = edit.ErrNotEmpty
+	ErrNotEmpty = store.ErrNotEmpty
 
 	// ErrGroupStays says that a document of an array was written over that of a group.
 	ErrGroupStays = edit.ErrGroupStays

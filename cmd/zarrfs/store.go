@@ -36,9 +36,9 @@ type backend struct {
 	endings []string
 }
 
-// hasEnding reports whether the name of a local file says that it is such a store.
-func (b backend) hasEnding(path string) bool {
-	return slices.Contains(b.endings, strings.ToLower(filepath.Ext(path)))
+// hasEnding reports whether a name ends in one of these, in letters of any case.
+func hasEnding(name string, endings []string) bool {
+	return slices.Contains(endings, strings.ToLower(filepath.Ext(name)))
 }
 
 // backends are the kinds of stores by the schemes of their URLs. A path without a scheme is a file
@@ -107,7 +107,7 @@ func schemeOfPath(path string) (string, error) {
 	}
 	kinds := fileKinds()
 	for _, scheme := range kinds {
-		if backends[scheme].hasEnding(path) {
+		if hasEnding(path, backends[scheme].endings) {
 			return scheme, nil
 		}
 	}
@@ -182,7 +182,7 @@ var zipSuffixes = []string{".zip", ".ozx"}
 
 // isZipName reports whether the name of a remote object is that of a zip file.
 func isZipName(path string) bool {
-	return slices.Contains(zipSuffixes, strings.ToLower(filepath.Ext(path)))
+	return hasEnding(path, zipSuffixes)
 }
 
 // inFile returns the opener of stores in local files, which zarrfs never changes. open opens the

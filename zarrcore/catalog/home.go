@@ -40,7 +40,8 @@ type Home struct {
 	path    string // with which keys begin
 	format  int
 	version string // of the array's document when it was last looked at; "": none was there
-	isOther bool   // another array was found in the directory when it was last looked at
+	// Another array was in the directory when it was last looked at.
+	isReplaced bool
 }
 
 // Home holds the directory of an array open. Its keys begin with as, the path that the array had
@@ -119,7 +120,7 @@ func (m *Home) Holds(ctx context.Context, stored *meta.Array) error {
 // isOf is Holds for a document that is another one by now.
 func (m *Home) isOf(ctx context.Context, stored *meta.Array) error {
 	n, err := m.Node(ctx)
-	m.isOther = false
+	m.isReplaced = false
 	switch {
 	case errors.Is(err, iofs.ErrNotExist), err == nil && n.Kind == DirectoryNode:
 		return fmt.Errorf("%w: it was removed while it was stored", ErrOrphan)
@@ -128,7 +129,7 @@ func (m *Home) isOf(ctx context.Context, stored *meta.Array) error {
 	case n.Kind == ArrayNode && n.Err != nil:
 		return fmt.Errorf("%w: its document cannot be read any more: %v", ErrOrphan, n.Err)
 	case n.Kind != ArrayNode || !stored.SameLayout(n.Meta):
-		m.isOther = true
+		m.isReplaced = true
 		return fmt.Errorf("%w: its document was replaced by another", ErrOrphan)
 	}
 	return nil
@@ -141,7 +142,7 @@ func (m *Home) isOf(ctx context.Context, stored *meta.Array) error {
 // array is being removed, this object goes as the other one would have.
 func (m *Home) TakeBack(ctx context.Context, objects map[string]store.Info) {
 	for key, info := range objects {
-		if !info.Replaces || m.isOther {
+		if !info.Replaces || m.isReplaced {
 			m.Store.Delete(ctx, key, store.If{Version: info.Version})
 		}
 	}

@@ -13,11 +13,9 @@ import (
 )
 
 var (
-	// ErrNotEmpty says that a group has children, or a node's folder files that are not its own.
-	ErrNotEmpty = store.ErrNotEmpty
-
-	errGroupNotEmpty = fmt.Errorf("the group is %w", ErrNotEmpty)
-	errArrayNotAlone = fmt.Errorf("the folder of the array would be %w without it", ErrNotEmpty)
+	errGroupNotEmpty = fmt.Errorf("the group is %w", store.ErrNotEmpty)
+	errArrayNotAlone = fmt.Errorf("the folder of the array would be %w without it",
+		store.ErrNotEmpty)
 )
 
 // MigrationJournal is the name of the object of a group, or array, that keeps
@@ -30,10 +28,10 @@ func IsOfGroup(name string) bool {
 	return meta.IsDocument(name) && name != meta.NameArray || name == MigrationJournal
 }
 
-// CheckEmpty returns ErrNotEmpty unless the group at path holds nothing but its own documents, and
-// those that it had before a migration. Other files in its folder belong to somebody else. Where no
-// node is among them, a listing of the group shows none of them, so all are named. What a dead
-// program has left unfinished is removed.
+// CheckEmpty returns store.ErrNotEmpty unless the group at path holds nothing but its own
+// documents, and those that it had before a migration. Other files in its folder belong to somebody
+// else. Where no node is among them, a listing of the group shows none of them, so all are named.
+// What a dead program has left unfinished is removed.
 func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 	var left []string
 	unfinished := e.Store.Unfinished()
@@ -60,10 +58,10 @@ func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 	return err
 }
 
-// CheckAlone returns ErrNotEmpty if n is an array whose folder holds what is not the array's. No
-// folder of objects is looked into. What is not the array's belongs to somebody else, and a mount
-// does not show it, so all is named. Hidden files count as the array's: programs keep in them what
-// they know of it. Nothing is said of an array that cannot be read.
+// CheckAlone returns store.ErrNotEmpty if n is an array whose folder holds what is not the array's.
+// No folder of objects is looked into. What is not the array's belongs to somebody else, and a
+// mount does not show it, so all is named. Hidden files count as the array's: programs keep in them
+// what they know of it. Nothing is said of an array that cannot be read.
 func (e *Editor) CheckAlone(ctx context.Context, n *catalog.Node) error {
 	if n.Kind != catalog.ArrayNode || n.Err != nil || n.Meta == nil {
 		return nil

@@ -180,12 +180,12 @@ func (l *leftovers) sweepTree(noted string, folder *os.File) error {
 	if !isReplaced && !isUnfinished {
 		return nil
 	}
-	p, birth, err := l.in.directory(path.Clean(key))
+	p, err := l.in.directory(path.Clean(key))
 	if err != nil {
 		return ignoring(err, fs.ErrNotExist, store.ErrThroughLink)
 	}
 	defer p.close()
-	if isReplaced && (born == "" || born != birth) {
+	if isReplaced && (born == "" || born != p.birth()) {
 		return nil
 	}
 	if isUnfinished && (mark == "" || mark != p.mark()) {

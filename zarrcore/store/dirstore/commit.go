@@ -5,10 +5,8 @@ package dirstore
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path"
 
@@ -111,8 +109,7 @@ func (o *staged) keep(fd int, p place, old *unix.Stat_t) {
 // copy puts the object into another file system than the staging folder's, which is mounted below
 // the root.
 func (o *staged) copy(p place, old *unix.Stat_t) (store.Info, error) {
-	temp := place{r: p.r, dir: p.dir, name: fmt.Sprintf("%s%016x%s", tempPrefix, rand.Uint64(),
-		tempSuffix)}
+	temp := place{r: p.r, dir: p.dir, name: newTempName()}
 	if err := o.s.note(p.r.full(path.Join(path.Dir(o.key), temp.name))); err != nil {
 		return store.Info{}, err
 	}

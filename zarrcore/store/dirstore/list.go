@@ -2,7 +2,9 @@ package dirstore
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path"
 	"strings"
@@ -98,6 +100,9 @@ const (
 	tempPrefix = ".zarrfs-"
 	tempSuffix = ".tmp"
 )
+
+// newTempName returns a name that nothing beside an object has.
+func newTempName() string { return fmt.Sprintf("%s%016x%s", tempPrefix, rand.Uint64(), tempSuffix) }
 
 // isTemp reports whether a file of this name is one of ours beside an object.
 func isTemp(name string) bool {

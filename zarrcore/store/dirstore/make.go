@@ -27,10 +27,11 @@ func (d *writer) Make(
 	defer p.close()
 	made := newDir{objects: objects, durable: !d.options.NoSync}
 	if like != "" {
-		if made.like, _, err = p.r.directory(like); err != nil {
+		if made.like, err = p.r.directory(like); err != nil {
 			return err
 		}
 		defer made.like.close()
+		made.limit = p.r.findLimit(like)
 	}
 	s, err := p.r.area.staging()
 	if err != nil {
@@ -64,6 +65,7 @@ type newDir struct {
 	objects map[string][]byte
 	durable bool
 	like    place // of the directory whose rights it gets; the zero place: there is none
+	limit   limit // of objects that the other directory does not have
 }
 
 func (n *newDir) isAlike() bool { return n.like.r != nil }
@@ -130,16 +132,12 @@ func (n *newDir) write(dir int, name string) error {
 // create makes the file of an object. Users that may not read the object of the other directory may
 // not read this one.
 func (n *newDir) create(dir int, name string) (*os.File, error) {
-	var l limit
-	if n.isAlike() {
-		l = n.like.r.findLimit(n.like.key)
-	}
-	fd, err := openAs(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, l.mode())
+	fd, err := openAs(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, n.limit.mode())
 	if err != nil {
 		return nil, err
 	}
 	if n.isAlike() {
-		l.keep(fd)
+		n.limit.keep(fd)
 		if old, err := n.like.r.straightPlace(n.like.key + "/" + name); err == nil {
 			old.giveRights(fd)
 			old.close()

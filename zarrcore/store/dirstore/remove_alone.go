@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 
 	"golang.org/x/sys/unix"
 
@@ -21,18 +20,11 @@ func (d *dirs) RemoveAlone(
 	if err != nil {
 		return err
 	}
-	p, err := r.straightPlace(dir)
+	p, err := r.directory(dir)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	st, err := p.lstat()
-	switch {
-	case err != nil:
-		return err
-	case kindOf(&st) != unix.S_IFDIR:
-		return fs.ErrNotExist
-	}
 	if _, err := p.ownNames(isOwn); err != nil {
 		return err
 	}
@@ -60,7 +52,7 @@ func (p place) ownNames(isOwn func(name string) bool) (own []string, err error) 
 
 // removeAlone is RemoveAlone of a directory that holds only its own objects.
 func (p place) removeAlone(isOwn func(name string) bool) error {
-	s, err := p.r.area.staging()
+	s, thrown, err := p.moveOut()
 	if staysInPlace(err) {
 		return p.removeInPlace() // what comes meanwhile is not seen
 	}
@@ -68,14 +60,6 @@ func (p place) removeAlone(isOwn func(name string) bool) error {
 		return err
 	}
 	defer p.r.area.done(s)
-	thrown := place{r: p.r, dir: s.fd, name: s.newName()}
-	err = unix.Renameat(p.dir, p.name, thrown.dir, thrown.name)
-	if staysInPlace(err) {
-		return p.removeInPlace()
-	}
-	if err != nil {
-		return err
-	}
 	own, err := thrown.ownNames(isOwn)
 	if err == nil {
 		err = thrown.removeOwn(own, s)

@@ -2,7 +2,6 @@ package dirstore
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 
@@ -37,7 +36,7 @@ func (p place) removeInPlace() error {
 	return p.named(bare(p.r.os.RemoveAll(p.key)))
 }
 
-// named returns the error of a removal with the key. That nothing is there is none.
+// named returns the error of a removal with the key. It is nil if there was nothing to remove.
 func (p place) named(err error) error {
 	if err == nil || err == unix.ENOENT {
 		return nil
@@ -53,7 +52,7 @@ func hideDocuments(dir *os.File) (hiddenDocuments, error) {
 	hidden := hiddenDocuments{}
 	fd := int(dir.Fd())
 	for _, name := range documents {
-		temp := fmt.Sprintf("%s%016x%s", tempPrefix, rand.Uint64(), tempSuffix)
+		temp := newTempName()
 		err := unix.Renameat(fd, name, fd, temp)
 		switch {
 		case err == nil:

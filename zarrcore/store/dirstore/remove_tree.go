@@ -53,19 +53,29 @@ func staysInPlace(err error) bool {
 	return err == unix.EXDEV || err == unix.EBUSY || isFull(err)
 }
 
-// throw renames the directory at the place into the staging folder, where nobody sees it any more,
-// and removes it there. It reports whether it was renamed. A mount point in it stays in the folder.
+// moveOut renames the directory at the place into the staging folder, where nobody sees it any
+// more. It returns that folder, which the caller gives back, and the directory's place in it.
+func (p place) moveOut() (s *staging, to place, err error) {
+	if s, err = p.r.area.staging(); err != nil {
+		return nil, to, err
+	}
+	to = place{r: p.r, dir: s.fd, name: s.newName()}
+	if err = unix.Renameat(p.dir, p.name, to.dir, to.name); err != nil {
+		p.r.area.done(s)
+		return nil, to, err
+	}
+	return s, to, nil
+}
+
+// throw moves the directory at the place out, and removes it. It reports whether it was moved. A
+// mount point in it stays in the staging folder.
 func (p place) throw() (thrown bool, err error) {
-	s, err := p.r.area.staging()
+	s, to, err := p.moveOut()
 	if err != nil {
 		return false, err
 	}
 	defer p.r.area.done(s)
-	name := s.newName()
-	if err := unix.Renameat(p.dir, p.name, s.fd, name); err != nil {
-		return false, err
-	}
-	return true, ignoring(p.r.area.discard(s, name), unix.EBUSY)
+	return true, ignoring(p.r.area.discard(s, to.name), unix.EBUSY)
 }
 
 // removeDocuments removes the documents of an array or group. After an error all of them are there.

@@ -26,16 +26,17 @@ func (d *dirs) Replace(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	src, made, err := r.directory(from)
+	src, err := r.directory(from)
 	if err != nil {
 		return err
 	}
 	defer src.close()
-	dst, old, err := r.directory(to)
+	dst, err := r.directory(to)
 	if err != nil {
 		return err
 	}
 	defer dst.close()
+	made, old := src.birth(), dst.birth()
 	defer r.durable.forget(r.full(from))
 	defer r.durable.forget(r.full(to))
 	leaving := []string{old}
@@ -60,10 +61,10 @@ func (d *dirs) Replace(ctx context.Context, from, to string) error {
 	return err
 }
 
-// directory finds the place of a directory that is not a link, and its birth.
-func (r *root) directory(key string) (p place, birth string, err error) {
+// directory finds the place of a directory that is not a link.
+func (r *root) directory(key string) (p place, err error) {
 	if p, err = r.straightPlace(key); err != nil {
-		return p, "", err
+		return p, err
 	}
 	st, err := p.lstat()
 	if err == nil && kindOf(&st) != unix.S_IFDIR {
@@ -71,9 +72,8 @@ func (r *root) directory(key string) (p place, birth string, err error) {
 	}
 	if err != nil {
 		p.close()
-		return p, "", err
 	}
-	return p, p.birth(), nil
+	return p, err
 }
 
 // exchangeAndRemove exchanges two directories and removes the old one. That goes only when it is

@@ -113,11 +113,12 @@ func TestCleanMoved(t *testing.T) {
 // birthOf returns the birth of a directory of the store.
 func birthOf(t *testing.T, r *root, key string) string {
 	t.Helper()
-	p, birth, err := r.directory(key)
+	p, err := r.directory(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.close()
+	defer p.close()
+	birth := p.birth()
 	if birth == "" {
 		t.Skip("SKIPPED: the file system does not tell when directories were created")
 	}

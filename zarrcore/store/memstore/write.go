@@ -116,17 +116,7 @@ func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
 
 // RemoveAll removes dir and all below it, at once; see store.Dirs.
 func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.isDir(dir) {
-		return fs.ErrNotExist
-	}
-	maps.DeleteFunc(d.objects, func(key string, _ *object) bool { return within(key, dir) })
-	d.removed(dir)
-	return nil
+	return d.RemoveAlone(ctx, dir, func(string) bool { return true })
 }
 
 // RemoveAlone removes dir if it holds nothing but its own objects; see store.Dirs.
