@@ -31,8 +31,8 @@ type review struct {
 	why     string // why it is not a part of the one state, or what its keys are
 }
 
-// mapRooms are the folders whose maps are reviewed, and testRooms those in them that only tests
-// use.
+// mapRooms are the folders whose maps are reviewed, except testRooms in them. Only tests use
+// testRooms.
 var (
 	mapRooms  = []string{"fs", "zarrcore"}
 	testRooms = []string{"zarrcore/store/storetest", "zarrcore/hierarchytest"}

@@ -17,7 +17,8 @@ func TestProseIsPlain(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := [kinds]string{"phrases that plain English does not have",
-		"sentences of more than 25 words", "lines of more than 100 columns"}
+		"sentences of more than 25 words", "sentences of more than one relative clause",
+		"lines of more than 100 columns"}
 	for _, c := range all {
 		for k, n := range c.have {
 			if n > c.most[k] {
@@ -70,6 +71,24 @@ func TestSentences(t *testing.T) {
 	} {
 		if got := len(passage{text: text}.faults()); got != want {
 			t.Errorf("%q has %d faults, expected %d", text, got, want)
+		}
+	}
+}
+
+func TestRelativeClauses(t *testing.T) {
+	for _, c := range []struct {
+		want int
+		text string
+	}{
+		{1, "the array that holds a chunk which is stored"},
+		{0, "the array that is open; a chunk that is stored"},
+		{0, "the chunk that is read says that it is stored, so that it goes"},
+		{1, "the mount whose store is gone, and the file which it had"},
+		{0, "depends on which store it is, before that, in that folder"},
+		{1, "Nothing. That holds for a name that is new, which is rare."},
+	} {
+		if n := len(passage{text: c.text}.tooManyClauses()); n != c.want {
+			t.Errorf("%q has %d faults, expected %d", c.text, n, c.want)
 		}
 	}
 }

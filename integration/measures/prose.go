@@ -27,6 +27,7 @@ type kind int
 const (
 	phrasing kind = iota // a phrase that plain English does not have
 	sentence             // more than maxWords words
+	clauses              // more than one relative clause
 	column               // more than maxColumns columns
 	kinds
 )
@@ -112,7 +113,7 @@ func checkFile(name string, src []byte) (faults []fault, err error) {
 		return nil, err
 	}
 	for _, p := range all {
-		found := p.faults()
+		found := append(p.faults(), p.tooManyClauses()...)
 		if filepath.Ext(name) == ".md" || strings.HasSuffix(name, "_test.go") {
 			found = append(found, p.tooFarToStop()...)
 		}
