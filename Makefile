@@ -64,7 +64,7 @@ mistakes: check ## replay what new users do wrong, and print each text
 # And it would let each program wait for a second at its exit.
 RACE     = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 go test -race -short -timeout 45m
 
-race: check ## run the tests in which goroutines meet under the race detector, also those that mount
+race: check ## run the tests of concurrent code under the race detector, also those with mounts
 	$(RACE) -skip '^($(INTEROP))$$' $$(integration/race_packages.sh | grep -v '/integration$$')
 	ZARRFS_MODEL_RUNS=$(or $(ZARRFS_MODEL_RUNS),6) $(RACE) -skip '^($(NORACE))$$' ./integration
 

@@ -1,7 +1,7 @@
 package compress
 
-// lzmaDecoder decodes LZMA (7-Zip's lzma-specification.txt) into a destination that is known in
-// full, which is its dictionary, too.
+// lzmaDecoder decodes LZMA (7-Zip's lzma-specification.txt) into a destination of known length. The
+// destination is the dictionary, too.
 type lzmaDecoder struct {
 	src []byte
 	pos int // next byte of src
@@ -188,8 +188,8 @@ func (d *lzmaDecoder) symbol(limit int) (ended bool, err error) {
 	return false, d.copyMatch(length, limit)
 }
 
-// repeated decodes a match that takes one of the last four distances, which becomes the last one,
-// and returns its length.
+// repeated decodes a match at one of the last four distances, and returns the length of the match.
+// That distance becomes the last one.
 func (d *lzmaDecoder) repeated(posState uint) (length int) {
 	p := &d.probs
 	if d.bit(&p.isRep0[d.state]) == 0 {

@@ -164,8 +164,7 @@ func checkCRC32(what string, b, stored []byte) error {
 	return nil
 }
 
-// checkXZEnd reads the index at d.pos, which must list the blocks that were decoded, and the
-// footer.
+// checkXZEnd reads the index at d.pos, and the footer. The index must list the decoded blocks.
 func checkXZEnd(d *lzmaDecoder, records []xzRecord, flags []byte) error {
 	begin := d.pos
 	d.pos++ // the zero that is not a block's header size

@@ -27,8 +27,8 @@ func (Zstd) Decode(dst, src []byte) (int, error) {
 	return 0, err
 }
 
-// corruptZstd is an error of package zstd, whose text says already that the data is corrupt, as an
-// ErrCorrupt.
+// corruptZstd makes an error of package zstd an ErrCorrupt. The text of that error already says
+// that the data is corrupt.
 type corruptZstd struct{ error }
 
 func (e corruptZstd) Unwrap() []error { return []error{ErrCorrupt, e.error} }

@@ -65,8 +65,8 @@ func (g *groupNode) newPath(name string) (path string, err error) {
 	return g.fs.names.NewPath(dir, name)
 }
 
-// Create makes a file. It is a view of an array that exists, under a name that its creator has not
-// met yet. Or it is the first view of a new array, or a transient.
+// Create makes a file. It is a view of an existing array, under a name that its creator has not met
+// yet. Or it is the first view of a new array, or a transient.
 func (g *groupNode) Create(
 	ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut,
 ) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {

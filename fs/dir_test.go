@@ -62,7 +62,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListResolves looks up every name that a listing shows, and the numbers that both give.
+// TestListResolves looks up every name in a listing. The listing and the lookup must give the same
+// inode number.
 func TestListResolves(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	for _, path := range []string{"", "ocean", "clash"} {

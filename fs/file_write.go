@@ -138,8 +138,8 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	return uint32(len(p)), 0
 }
 
-// begin is begin of the file, unless the program that writes would truncate the array that it is
-// about to copy.
+// begin is begin of the file, unless the writing program would truncate the array that it is about
+// to copy.
 func (h *writer) begin(ctx context.Context) error {
 	if !h.Of.Empty(h.View) {
 		return nil

@@ -66,7 +66,7 @@ type mounting struct {
 	cancel  context.CancelFunc
 }
 
-// places are what is at which path, which names show it to which programs, and how that changes.
+// places are what is at each path, the names that show it to each program, and how both change.
 type places struct {
 	states     known.States
 	ids        nodes.Table
@@ -157,7 +157,7 @@ func (f *filesystem) setPlaces() {
 	f.rights = rights.New(f.ctx, f.o.Rights, f.o.Store)
 }
 
-// setCaches makes what is kept of the store, and by which names that is shown.
+// setCaches makes the caches of the store, and the resolver of the names that show it.
 func (f *filesystem) setCaches() {
 	f.stat = stat.NewCache(f.ctx, f.h, f.o.Store, &f.Errors, f.states.Stat())
 	f.material = material.New(f.ctx, f.materialOptions(), f.h, f.states.Material())

@@ -122,8 +122,8 @@ func (m *Mount) Wait() error {
 	return err
 }
 
-// KeepFiles keeps the files that are not views in the folder that status.json names, or where else
-// it can. It does so once.
+// KeepFiles keeps the files that are not views, in the folder named in status.json. If it cannot
+// keep a file there, it keeps the file in the scratch folder. It does so once.
 func (m *Mount) KeepFiles() error {
 	m.fs.adopting.EndCopiesOfGroups(context.Background())
 	return m.fs.transients.Keep()

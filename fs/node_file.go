@@ -259,8 +259,8 @@ func (n opening) startMaterial(c view.Content, print string) (soon bool) {
 	return n.fs.writings.FindAt(n.path) == nil && n.fs.material.Start(n.path(), n.view, c, print)
 }
 
-// renew gives the file another inode. The open fails with ESTALE, on which the kernel looks the
-// name up again, finds the new inode, and opens that: the program notices nothing. (One that opens
+// renew gives the file another inode. The open fails with ESTALE. The kernel then looks the name up
+// again, finds the new inode and opens it, so the program notices nothing. (A program that opens
 // /proc/self/fd/N does see the error.)
 func (n *fileNode) renew() syscall.Errno {
 	n.fs.material.NoteRenewed(n.path(), n.view)
@@ -289,7 +289,7 @@ func (n *fileNode) announce(size int64) {
 	}
 }
 
-// tell notes the size that the kernel is about to be told, and returns the one that it knew.
+// tell notes the size that the kernel is about to be told, and returns the size known to it before.
 func (n *fileNode) tell(size int64) (known int64) {
 	// another program has changed it in the store
 	if known = n.told.Swap(size); known > 0 && known != size {
@@ -301,7 +301,7 @@ func (n *fileNode) tell(size int64) (known int64) {
 // NoteSized implements coherence.File.
 func (n *fileNode) NoteSized() { n.use().sized.Store(time.Now().UnixNano()) }
 
-// wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least.
+// wrote takes note of a WRITE. The kernel now believes that the file reaches to end at least.
 // The size is another one if bytes were appended behind those that the kernel knew, or if their
 // writer has a longer header. The kernel got known before size was looked up, and may have got
 // another one since.

@@ -14,7 +14,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
-// ghostNode is a name of a renamed array that is left for the mover that renamed it through another
+// ghostNode is a name of a renamed array, left for the mover that renamed the array through another
 // name. The mover can look it up, stat it and rename it to the same place. It is also the name of a
 // removed view for a program that was told that a rename would replace the array. To all others it
 // does not exist.

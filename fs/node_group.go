@@ -18,8 +18,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// groupNode is a directory of the mount: a group, or the folder that holds an array that is the
-// store's root.
+// groupNode is a directory of the mount: a group, or the folder of an array that is the store's
+// root.
 type groupNode struct {
 	base
 

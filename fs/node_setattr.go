@@ -57,7 +57,7 @@ func (g *groupNode) Setattr(
 	return g.Getattr(ctx, fh, out)
 }
 
-// sayModesStay says in the log that a program sets a mode or an owner, which has no effect.
+// sayModesStay says in the log that modes and owners stay, once a program sets one.
 func (b *base) sayModesStay(in *fuse.SetAttrIn) {
 	_, mode := in.GetMode()
 	_, uid := in.GetUID()

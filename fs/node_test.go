@@ -96,8 +96,8 @@ func TestForgottenLate(t *testing.T) {
 	}
 }
 
-// TestStaleInTheNextCall: `mv g/a.* h/` asks for each file in turn, by names that the kernel knows
-// of a node that is gone. For each of these calls the kernel must look the name up again.
+// TestStaleInTheNextCall: `mv g/a.* h/` asks for each file in turn. The kernel still knows the
+// names, but their node is gone. For each of these calls the kernel must look the name up again.
 func TestStaleInTheNextCall(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	l := looker{t, mountless(f)}

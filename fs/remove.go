@@ -145,16 +145,16 @@ func (f *filesystem) removeArray(ctx context.Context, t resolve.Target) error {
 	return nil
 }
 
-// hideFrom lets a program that removes or replaces a tree believe that a file is gone, until the
-// program makes it again. It is a group's document, which goes with its group, or the file of a
+// hideFrom hides a file from a program that removes or replaces a tree, until the program makes it
+// again. It is a group's document, which goes with its group, or the file of a
 // derived view.
 func (f *filesystem) hideFrom(ctx context.Context, path string, v view.View) error {
 	f.traces.Hide(path, v, wire.Caller(ctx))
 	return nil
 }
 
-// unlinkLeft removes a name that is left to the program that has removed its link, or the array of
-// which it was a derived name.
+// unlinkLeft removes a name that was left to the calling program. The program has removed the
+// name's link, or the array of this derived name.
 func (f *filesystem) unlinkLeft(ctx context.Context, dir, name string) bool {
 	path, v, ok := f.names.Former(dir, name)
 	if !ok || !f.traces.Of(path).Leaves(ctx, v) {

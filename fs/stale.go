@@ -8,10 +8,10 @@ import (
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
-// lookAgain answers a request for a file that is not there any more by the name under which the
-// kernel knows it. At ESTALE the kernel looks the name up again, and creates the file if that is
-// asked for. It does so once for each call of a program. The second time, the kernel has
-// found the file a moment ago, and the answer is that it is not there now.
+// lookAgain answers a request for a file that is no longer there under the name known to the
+// kernel. At ESTALE the kernel looks the name up again, and creates the file if the call asks for
+// that. It does so once for each call of a program. The second time, the kernel has found the file
+// a moment ago, and the answer is that it is not there now.
 func (n *fileNode) lookAgain(ctx context.Context) syscall.Errno {
 	if n.fs.again.Tell(wire.Thread(ctx), n.StableAttr().Gen) {
 		return syscall.ESTALE
@@ -19,8 +19,8 @@ func (n *fileNode) lookAgain(ctx context.Context) syscall.Errno {
 	return syscall.ENOENT
 }
 
-// isBack reports whether a file that was removed, or whose array was renamed, is there again. The
-// node shows it then: a name that is taken away and back need not be looked up again.
+// isBack reports whether a file is there again after its removal, or after a rename of its array.
+// The node shows it then: a name that is taken away and back need not be looked up again.
 func (n *fileNode) isBack(ctx context.Context) bool {
 	path := n.path()
 	n.fs.sites.Wait(path)

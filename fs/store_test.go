@@ -29,7 +29,7 @@ const (
 type objects map[string]string
 
 // testObjects is a store with a group "ocean" and an array "a" of 4 by 6 int16 that lacks its last
-// chunk. It also has an array that cannot be read, and names that no directory entry can hold.
+// chunk. It also has an unreadable array, and names that no directory entry can hold.
 func testObjects() objects {
 	smallDoc := fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`)
 	o := objects{

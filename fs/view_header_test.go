@@ -212,8 +212,8 @@ func TestHeaderIsKept(t *testing.T) {
 	}
 }
 
-// TestDerivedFileIsCopied: a program that copies a file onto that of a derived view changes the
-// array's bytes to what it copies. What it leaves out is zero, as in a new file.
+// TestDerivedFileIsCopied: a program that copies a file onto a derived view changes the array's
+// bytes to those of the file. What the program leaves out is zero, as in a new file.
 func TestDerivedFileIsCopied(t *testing.T) {
 	other := bytes.Repeat([]byte{5}, 8000)
 	for _, tc := range []struct {

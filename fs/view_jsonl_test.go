@@ -15,8 +15,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// stringObjects is a store whose array "s" has 40 chunks of 10 strings, and "long" one string that
-// is too wide for NumPy.
+// stringObjects is a store with two arrays. "s" has 40 chunks of 10 strings, and "long" has one
+// string that is too wide for NumPy.
 func stringObjects() objects {
 	doc := `{"zarr_format":3,"node_type":"array","shape":[%d],"data_type":"string","fill_value":"",
 		"codecs":["vlen-utf8"],

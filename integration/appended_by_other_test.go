@@ -201,8 +201,8 @@ func TestFortranWhileOtherAppends(t *testing.T) {
 }
 
 // TestCutWhileOtherMountAppends: one mount cuts an array and another appends rows to it, at the
-// same time. What is stored then is as if one had come after the other. A mount that was told that
-// its change is not stored has changed nothing that was there.
+// same time. What is stored then is as if one had come after the other. A change that fails with
+// ESTALE has changed nothing in the store.
 func TestCutWhileOtherMountAppends(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)

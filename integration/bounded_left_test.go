@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// left are arrays of 9 rows whose objects end where the array does, and whose only object has 10: a
-// process was killed while it appended or removed a row. encode makes the object, and a large row
-// makes it longer than 64 MiB.
+// left are arrays of 9 rows. By their grids, objects end where the array does. But the only object
+// has 10 rows: a process was killed while it appended or removed a row. encode makes the object. A
+// large row makes the object longer than 64 MiB.
 var left = map[string]struct {
 	row    int // bytes
 	codecs string

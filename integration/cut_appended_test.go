@@ -96,8 +96,8 @@ func nothingComesBack(t *testing.T, base string) {
 	}
 }
 
-// endsClean unmounts. Only rows that could not be stored may prevent that: they are then stored by
-// the next attempt, or kept in a file of the scratch folder.
+// endsClean unmounts. The unmount may fail only if rows could not be stored. The next attempt then
+// stores these rows, or keeps them in a file of the scratch folder.
 func endsClean(t *testing.T, d *daemon, scratch string) {
 	t.Helper()
 	pattern := filepath.Join(scratch,

@@ -169,8 +169,8 @@ func TestDiskCacheOfZip(t *testing.T) {
 	}
 }
 
-// TestDiskCacheKilled: mounts that share a cache, and are killed while they fill it, leave nothing
-// in it that reads as a wrong byte.
+// TestDiskCacheKilled: two mounts share a cache, and are killed while they fill it. Nothing that
+// they leave in the cache reads as a wrong byte.
 func TestDiskCacheKilled(t *testing.T) {
 	store, want := treeInFolder(t)
 	aged(t, store)

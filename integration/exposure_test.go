@@ -440,8 +440,8 @@ func rightsOf(t *testing.T, dir string, uid, others uint32) {
 	})
 }
 
-// TestUnwritableArraysShowIt: an array that cannot be written has a mode that says so, and opening
-// it for writing fails, with the reason.
+// TestUnwritableArraysShowIt: the mode of an array that cannot be written says so. Opening it for
+// writing fails, and user.zarrfs.error has the reason.
 func TestUnwritableArraysShowIt(t *testing.T) {
 	needRoot(t, "fusermount3", "getfattr", "unshare", "setpriv", "mknod")
 	for _, format := range []string{"2", "3"} {

@@ -179,8 +179,8 @@ func TestMovedToTheOtherFormat(t *testing.T) {
 	}
 }
 
-// TestOtherFormatRefused: a document of the other format that cannot mean the array that is there
-// is EINVAL, changes nothing, and the reason names both.
+// TestOtherFormatRefused: a document of the other format is EINVAL if it cannot mean the existing
+// array. It changes nothing, and the reason names both formats.
 func TestOtherFormatRefused(t *testing.T) {
 	source, d := mount(t, formatStore(t, "2")), started(t, formatStore(t, "3"))
 	before := read(t, d.path("g/n.json"))

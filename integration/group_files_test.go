@@ -515,8 +515,8 @@ func TestGroupFilesAreMapped(t *testing.T) {
 	})
 }
 
-// TestGroupHasNameOfGroupFile: a group that has the name of another group's file hides that file,
-// which then has its second name. The kernel refuses to make such a group by mkdir or mv, because
+// TestGroupHasNameOfGroupFile: a group with the name of another group's file hides that file. The
+// file then has its second name. The kernel refuses to make such a group by mkdir or mv, because
 // the file is there.
 func TestGroupHasNameOfGroupFile(t *testing.T) {
 	dir := createdArrays(t, "u")

@@ -16,7 +16,7 @@ var groupTools = map[string]string{
 	"Rscript": "r-cran-ncdf4 r-bioc-rhdf5",
 }
 
-// wholeReaders are the tools that read all arrays, each with the suffix of the file that it reads.
+// wholeReaders are the tools that read all arrays, each with the suffix of its file.
 const wholeReaders = "ncdump.nc nccopy.nc ncks.nc h5repack.h5 gdal.nc gdal.h5 ncdf4.nc rhdf5.h5 " +
 	"h5dump.h5"
 

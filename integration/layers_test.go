@@ -313,8 +313,8 @@ var namesOfViews = map[string]string{
 	".h5 file":                "netcdf lies below view, and has the flavours of its files",
 }
 
-// viewIn returns the name of a view that a text is, or the suffix of its files that a text has. It
-// returns "" if there is none.
+// viewIn returns the suffix of a view's files if text contains one, or text itself if it is the
+// name of a view. Otherwise it returns "".
 func viewIn(text string) string {
 	for _, v := range view.All() {
 		suffix := "." + v.Name()

@@ -526,8 +526,8 @@ func peakMemory(t *testing.T, pid string) int64 {
 	return 0
 }
 
-// TestFilesBeyondDescriptors: 400 files that are not arrays are copied into a mount whose process
-// may have 256 descriptors. Arrays can be opened meanwhile, each file has what was written, and all
+// TestFilesBeyondDescriptors: 400 files that are not arrays are copied into a mount with at most
+// 256 descriptors. Arrays can be opened meanwhile, each file has what was written, and all files
 // are kept when the mount ends.
 func TestFilesBeyondDescriptors(t *testing.T) {
 	need(t, "bash")

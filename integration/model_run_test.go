@@ -347,8 +347,8 @@ func (r *modelRun) otherLength(o op) (rows int64, ok bool) {
 	return rows, rows*r.row <= 1<<20
 }
 
-// document changes the length of axis 0 in the array's document. A length that is there already
-// changes nothing, also while the array has another one that is not stored yet.
+// document changes the length of axis 0 in the array's document. If the document has this length
+// already, nothing changes, even while the array has another length that is not stored yet.
 func (r *modelRun) document(o op) error {
 	rows, ok := r.otherLength(o)
 	if !ok || !r.vol.rows() {
@@ -615,8 +615,9 @@ func (r *modelRun) kill(o op) error {
 	return r.compareAll()
 }
 
-// uncover lets the array grow to what it was before the daemon died: there may be bytes that were
-// written and not acknowledged, of rows that were not counted yet, but no others.
+// uncover lets the array grow to what it was before the daemon died. Rows not counted yet may then
+// have bytes that were written and not acknowledged. Their other bytes must be acknowledged ones
+// or the fill value.
 func (r *modelRun) uncover(before *expected, size int64) error {
 	f, err := os.OpenFile(r.vol.path(".raw"), os.O_RDWR, 0)
 	if err != nil {

@@ -163,7 +163,8 @@ type expected struct {
 	fill  func(int64) []byte
 }
 
-// wrote is a stretch that was written, or cut off, after which it reads as the fill value.
+// wrote is a stretch that was written or cut off. What was cut off reads as the fill value if the
+// array grows again.
 type wrote struct {
 	at   int64
 	data []byte

@@ -383,7 +383,7 @@ func TestNewArrayHidesNothing(t *testing.T) {
 
 // TestRecreatedArrayHidesNothing: a view was removed, and then another program removes the array,
 // and makes a new one of its name. The new one has all views, and is removed with the last of them.
-// An array that this mount recreates, for other chunks, has those views that it had.
+// If this mount itself recreates an array, for other chunks, its removed views stay removed.
 func TestRecreatedArrayHidesNothing(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := replacedStore(t, format)
@@ -750,10 +750,10 @@ func TestCopyOntoItself(t *testing.T) {
 	}
 }
 
-// TestProgramStartsWhileFilesAreOpen: a program that has files of the mount open for writing starts
-// another one, whose execve(2) closes them. That is a FLUSH of a process about which the kernel
-// answers no question until the exec is done: a daemon that asks would wait for itself, and no
-// signal could end either process.
+// TestProgramStartsWhileFilesAreOpen: a program with files of the mount open for writing starts
+// another one. The execve(2) of the new process closes the files, and so sends a FLUSH of each. The
+// kernel answers no question about the process until the exec is done. A daemon that asks would
+// wait for itself, and no signal could end either process.
 func TestProgramStartsWhileFilesAreOpen(t *testing.T) {
 	d := newDaemon(t, treeStore(t))
 	if err := d.start(); err != nil {

@@ -106,7 +106,8 @@ func TestNginxRefusals(t *testing.T) {
 	}
 }
 
-// needServer skips a test aloud that needs a server, which ZARRFS_REQUIRE_PEERS=1 forbids.
+// needServer skips a test aloud if the program of its server is missing. ZARRFS_REQUIRE_PEERS=1
+// forbids that.
 func needServer(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {

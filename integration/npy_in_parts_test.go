@@ -13,8 +13,8 @@ var npyParts = []string{
 	`cat $SRC/header > n.npy; ! head -c 30 $SRC/rows >> n.npy; tail -c +31 $SRC/rows >> n.npy`,
 }
 
-// TestNpyInPartsByPrograms: programs that append to a .npy whose header was written go on behind
-// the header, and the array has all of the file.
+// TestNpyInPartsByPrograms: one program writes the header of a .npy, and another appends to the
+// file. The rows go behind the header, and the array has all of the file.
 func TestNpyInPartsByPrograms(t *testing.T) {
 	for _, script := range npyParts {
 		t.Run(script, func(t *testing.T) { checkNpyParts(t, script) })

@@ -313,11 +313,11 @@ func (o *orders) check() {
 		len(o.pairs), o.silent, answer.Readings, len(answer.Wrong))
 }
 
-// TestOrders writes .npy files in C and in Fortran order, in each usual way. They go to arrays that
-// are new, or exist in the other order, with recipes and layouts that store elements in either
-// order. Each array must have the values of its source, as zarr-python and tensorstore read them.
-// The file that is shown must be the source byte for byte. ZARRFS_ORDER_SHARE=1 takes all types of
-// all shapes each time, instead of an eighth of them.
+// TestOrders writes .npy files in C and in Fortran order, in each usual way. They go to new arrays,
+// and to arrays that exist in the other order. The recipes and layouts of the arrays store elements
+// in either order. Each array must have the values of its source, as zarr-python and tensorstore
+// read them. The file that is shown must be the source byte for byte. ZARRFS_ORDER_SHARE=1 takes
+// all types of all shapes each time, instead of an eighth of them.
 func TestOrders(t *testing.T) {
 	zarrfs(t)
 	o := &orders{t: t, peer: startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3")),

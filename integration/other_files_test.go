@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests of this file are about files that are not arrays, which a mount keeps in a folder when
+// The tests of this file are about files that are not arrays. A mount keeps them in a folder when
 // it ends.
 
-// otherFiles are such files, by their paths in a mount of libraryStore.
+// otherFiles are files that are not arrays, by their paths in a mount of libraryStore.
 var otherFiles = map[string]string{
 	"notes.txt": "hello\n", "X.NPY": "no array", "info": "of dask's npy stack",
 	"g/f.raw": strings.Repeat("\x01\x02", 1<<19), "g/empty": "",
 }
 
-// writeOthers writes them into a mount, and a file that is nearly all hole.
+// writeOthers writes otherFiles into a mount, and a file that is nearly all hole.
 func writeOthers(t *testing.T, d *daemon) {
 	t.Helper()
 	for name, data := range otherFiles {
@@ -36,7 +36,8 @@ func writeOthers(t *testing.T, d *daemon) {
 		`rm .a.npy.Xy7z12`)
 }
 
-// checkKept looks for them in the one folder of a mount that is below dir, and returns that folder.
+// checkKept looks for the files of writeOthers in the only folder of a mount below dir, and returns
+// that folder.
 func checkKept(t *testing.T, dir, store, mnt string) string {
 	t.Helper()
 	folders, _ := filepath.Glob(filepath.Join(dir, "s-*"))

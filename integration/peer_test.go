@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// peer is a Python with the libraries that people use, which answers one request at a time; see
+// peer is a Python with the libraries that people use. It answers one request at a time; see
 // interop/serve.py.
 type peer struct {
 	mu  sync.Mutex

@@ -68,7 +68,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// pictureOf reads a picture, which must have the size that stat says.
+// pictureOf reads a picture. Its file must have the size that stat says.
 func pictureOf(t *testing.T, dir, name string) image.Image {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, name))

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Prints the packages whose tests the race detector can find a race in: those in which a goroutine
-# is started, by a test or by anything of this module that a test imports. In the others, such as
-# compressors and parsers of formats, it would only make the tests ten times slower.
+# Prints the packages whose tests can have a race for the race detector to find. Such tests start a
+# goroutine, or import a package of this module that does, directly or not. In the others, such as
+# compressors and parsers of formats, the detector would only make the tests ten times slower.
 set -eu
 cd "$(dirname "$0")/.."
 module=$(go list -m)

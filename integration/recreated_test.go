@@ -62,8 +62,9 @@ func recreate(node string) string {
 	return "cp -r " + node + " ../saved; rm -r " + node + "; cp -r ../saved " + node
 }
 
-// prepared starts a shell, and returns what lets it run the script and waits for its end. A program
-// that is started while a file is open would flush that file.
+// prepared starts a shell, and returns a function. The function lets the shell run the script, and
+// waits for its end. The shell is started before a test opens a file: a later start would flush the
+// open file.
 func prepared(t *testing.T, dir, script string) (run func()) {
 	t.Helper()
 	cmd := limited(t, "sh", "-ec", "read go; "+script)

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// refusedTexts writes .json files that describe no array, by programs of which some check neither
-// the error of a write nor that of a close. Then it corrects or removes some of them.
+// refusedTexts writes .json files that describe no array, by several programs. Some of the programs
+// check neither the error of a write nor the error of a close. Some files are then corrected or
+// removed.
 const refusedTexts = `exec 2>/dev/null
 	printf '{"a":' > half.json
 	! echo '{"a": 1}' > group.json

@@ -349,7 +349,7 @@ func (r *race) compare(base string, readers []arraysReader) {
 	}
 }
 
-// missing returns which changes the array of a number does not have of those that were stored.
+// missing returns the stored changes that the array of a number lacks. told has all stored changes.
 func missing(all []int64, number int64, told change) (lost change) {
 	for what := range changes {
 		if told&what != 0 && !holds(all, number, what) {

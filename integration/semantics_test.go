@@ -294,7 +294,7 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestOpenFilesKeepTheirShape: an array that grows does not grow for programs that have it open.
+// TestOpenFilesKeepTheirShape: an open file keeps its length while its array grows.
 func TestOpenFilesKeepTheirShape(t *testing.T) {
 	store := semanticsStore(t)
 	path := filepath.Join(mount(t, store), "a.raw")
@@ -334,8 +334,8 @@ func TestRemovedArray(t *testing.T) {
 	}
 }
 
-// TestLinksInStore: links that leave the store, and links that lead nowhere, are errors, and never
-// fill values.
+// TestLinksInStore: links out of the store, and links to nothing, are errors, and never fill
+// values.
 func TestLinksInStore(t *testing.T) {
 	store := semanticsStore(t)
 	secret := filepath.Join(t.TempDir(), "secret")

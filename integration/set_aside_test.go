@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// setAside are files a.raw that wait for an array, and ways to make that array with other data.
+// setAside are files a.raw that wait for an array, and ways to make the array with other data.
 var setAside = []struct{ name, text, script string }{
 	{"r1.raw", "of r1\n", "cp $SRC/b.npy r1.npy"},
 	{"r2.raw", "of r2\n", "cp $SRC/b.npy c.npy; mv c.npy r2.npy"},

@@ -200,8 +200,8 @@ func (c copier) goOn() error {
 	return c.Wait()
 }
 
-// look starts a copier that looks for mnt/name, which must not exist. When it goes on, it creates
-// the file with O_EXCL and the content of the file source.
+// look starts a copier that looks for mnt/name. When it goes on, it creates the file with O_EXCL
+// and the content of the file source. It fails if the file exists by then.
 func look(t *testing.T, mnt, name, source string) copier {
 	t.Helper()
 	return startCopy(t, mnt, `[ -e "$0" ]; echo ready; read go

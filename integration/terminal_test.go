@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostileName is what the author of a store may call a thing to mislead those who look at it. It
-// has colours, a forged line, a name that is shown backwards, controls of one byte and of two, and
-// bytes that are not text.
+// hostileName is a name by which the author of a store may mislead its readers. It has colours, a
+// forged line, a part shown backwards, controls of one byte and of two, and bytes that are not
+// text.
 const hostileName = "x\x1b[31m\nFORGED line\r\t\x7f\u0085\u009b\u202eypn\u2066\u2069\xff\xfe"
 
 // safe fails the test where text could change what a terminal shows of other text, or begins a line
@@ -162,8 +162,8 @@ func hostileStore(t *testing.T, format string) string {
 	return store
 }
 
-// TestHostileTextOfWhatIsNotStored: umount and restore name an array that cannot be stored, and a
-// program that uses the mount. Their texts have no control characters and no forged lines.
+// TestHostileTextOfWhatIsNotStored: umount and restore name an array that cannot be stored. umount
+// also names a program that uses the mount. Neither prints control characters or forged lines.
 func TestHostileTextOfWhatIsNotStored(t *testing.T) {
 	needRoot(t)
 	store, mnt, scratch := filepath.Join(tmpfs(t, "1m"), "s.zarr"), t.TempDir(), t.TempDir()

@@ -182,7 +182,8 @@ func (t *tracer) counts(tid int) bool {
 	return true
 }
 
-// file returns the file that a call names, or the folder where the name starts.
+// file returns the file of a call: the absolute path that it names, otherwise the file or folder of
+// its descriptor.
 func (t *tracer) file(tid int, info callInfo, path int) string {
 	if path > 0 {
 		if name := stringAt(tid, info.args[path]); strings.HasPrefix(name, "/") {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadersOfViewsAreInstalled: the libraries that read the files of views have the versions that
-// docs/FORMATS.md names.
+// TestReadersOfViewsAreInstalled: the libraries that read the files of views have the versions of
+// interop/requirements-views.txt. docs/FORMATS.md names the same versions.
 func TestReadersOfViewsAreInstalled(t *testing.T) {
 	wanted, err := os.ReadFile("interop/requirements-views.txt")
 	if err != nil {
@@ -26,8 +26,8 @@ func TestReadersOfViewsAreInstalled(t *testing.T) {
 	}
 }
 
-// viewsPython returns the interpreter that has the libraries by which people read files in the
-// formats of views: ZARRFS_PY_VIEWS, with the packages of interop/requirements-views.txt.
+// viewsPython returns the interpreter with the usual libraries for files in the formats of views:
+// ZARRFS_PY_VIEWS, with the packages of interop/requirements-views.txt.
 func viewsPython(t *testing.T) string {
 	t.Helper()
 	return python(t, "ZARRFS_PY_VIEWS", ".venv-views")

@@ -11,8 +11,8 @@ import (
 var readViews = []string{"nrrd", "nhdr", "nii", "mha", "mhd", "mrc", "fits", "vtkhdf", "raw.hdr",
 	"tif", "ome.tif"}
 
-// TestReadersOfVolumes: the programs that people use open the files of derived views, and find the
-// values, names, units and places that zarr-python reads.
+// TestReadersOfVolumes: common programs open the files of derived views, and find the values,
+// names, units and places that zarr-python reads.
 func TestReadersOfVolumes(t *testing.T) {
 	interpreter := viewsPython(t)
 	stores := t.TempDir()
@@ -25,16 +25,16 @@ func TestReadersOfVolumes(t *testing.T) {
 	}
 }
 
-// TestReadersOfParts: the same programs open files of parts of arrays, such as an image for VTK of
-// an array of four axes.
+// TestReadersOfParts: common programs open files of parts of arrays, such as an image for VTK of an
+// array of four axes.
 func TestReadersOfParts(t *testing.T) {
 	interpreter, stores := viewsPython(t), t.TempDir()
 	runPython(t, interpreter, "interop/view_stores.py", stores)
 	t.Log(runPython(t, interpreter, "interop/view_parts.py", stores, mount(t, stores)))
 }
 
-// TestPackedNIfTI: a program that opens a packed array as .nii finds the values that CF says, or
-// cannot open it.
+// TestPackedNIfTI: a program opens a packed array as .nii and finds the values that CF says, or it
+// cannot open the file.
 func TestPackedNIfTI(t *testing.T) {
 	interpreter, store := viewsPython(t), filepath.Join(t.TempDir(), "packed.zarr")
 	runPython(t, interpreter, "interop/view_packed.py", "make", store)

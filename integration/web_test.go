@@ -269,8 +269,8 @@ func TestWebLosesStore(t *testing.T) {
 	}
 }
 
-// TestWebInterrupted: a program that reads from a server which has stalled ends at once when it is
-// told to stop.
+// TestWebInterrupted: a program that reads from a stalled server ends at once when it is told to
+// stop.
 func TestWebInterrupted(t *testing.T) {
 	// Where a shell has started the tests in the background, they ignore SIGINT, and so would cat.
 	caught := make(chan os.Signal, 1)

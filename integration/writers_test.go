@@ -77,8 +77,8 @@ func TestStoredByOthers(t *testing.T) {
 	}
 }
 
-// TestStoredNumberDoesNotDivide: a number that scale_offset cannot have stored is an error that
-// names the chunk, and neighbours are read.
+// TestStoredNumberDoesNotDivide: a number that scale_offset cannot have stored is EIO. The log
+// names its chunk, and other chunks are read.
 func TestStoredNumberDoesNotDivide(t *testing.T) {
 	store := t.TempDir()
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)

@@ -220,7 +220,7 @@ func directOpens(t *testing.T, d *daemon, n int) int {
 	return status.Mount.Direct
 }
 
-// keepBusy runs that many programs, which only take CPU time, until the test ends.
+// keepBusy runs a number of programs until the test ends. They only take CPU time.
 func keepBusy(t *testing.T, programs int) {
 	t.Helper()
 	for range programs {

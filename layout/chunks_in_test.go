@@ -64,7 +64,7 @@ func TestPartByChunk(t *testing.T) {
 	}
 }
 
-// TestPartOfHugeGrid takes no time that grows with the chunks that a part does not touch.
+// TestPartOfHugeGrid: the time does not grow with the chunks that a part does not touch.
 func TestPartOfHugeGrid(t *testing.T) {
 	g := mustGrid(t, []int64{1 << 30, 1 << 30}, []int64{1 << 10, 1}, 1)
 	checkPart(t, g, 1<<60-100, 100)

@@ -41,9 +41,9 @@ func NewCutGrid(shape []int64, cuts [][]Cut, itemSize int64) (*Grid, error) {
 	return g, nil
 }
 
-// NewBoundedGrid returns the grid of an array whose chunks have one shape, but
-// end where the array does: none has padding. An axis of length 0 may have
-// chunks of any length. The limits are those of NewGrid.
+// NewBoundedGrid returns the grid of an array with chunks of one shape, cut at the ends of the
+// array: none has padding. An axis of length 0 may have chunks of any length. The limits are those
+// of NewGrid.
 func NewBoundedGrid(shape, chunk []int64, itemSize int64) (*Grid, error) {
 	if err := checkShapes(shape, chunk, itemSize); err != nil {
 		return nil, err

@@ -150,7 +150,7 @@ func TestBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestCutGrid holds what the fuzz test does not: a grid that is cut as a regular one equals that
+// TestCutGrid holds what the fuzz test does not: a grid cut as a regular one equals the regular
 // one, and a grid too large to be listed can be walked.
 func TestCutGrid(t *testing.T) {
 	shape, chunk := []int64{7, 5, 3}, []int64{3, 2, 3}

@@ -1,5 +1,5 @@
-// Package layout says where the bytes of an array live: which element of the
-// flat array lies in which chunk, at which offset, and under which key that
+// Package layout says where the bytes of an array live: the chunk of each
+// element of the flat array, its offset there, and the key under which the
 // chunk is stored. It is integers only, and the copy of a chunk's rows to their
 // places: no I/O, no data types, no codecs.
 //
@@ -179,7 +179,7 @@ func (g *Grid) ChunkBytes() int64 { return g.chunkBytes }
 
 // Coords writes the grid coordinates of a chunk, given by its C-order number,
 // into dst, which is grown as needed and returned. Numbers beyond the end go on
-// along axis 0: those are the chunks that an array has which has grown.
+// along axis 0: those are the chunks of an array that has grown.
 func (g *Grid) Coords(chunk int64, dst []int64) []int64 {
 	if cap(dst) < len(g.counts) {
 		dst = make([]int64, len(g.counts))

@@ -59,8 +59,8 @@ func (g *Grid) RowBytes() int64 {
 	return g.stride[0]
 }
 
-// Rows returns the rows [first, end) that a chunk spans, padding included, and
-// the bytes that one row takes in the chunk. An array without axes is one row.
+// Rows returns the rows [first, end) that a chunk spans, padding included, and the bytes of one row
+// in the chunk. An array without axes is one row.
 func (g *Grid) Rows(chunk int64) (first, end, bytes int64) {
 	if len(g.counts) == 0 {
 		return 0, 1, g.chunkBytes

@@ -2,10 +2,10 @@ package layout
 
 import "unsafe"
 
-// streamed is from how many bytes of the flat array on a chunk's rows are written past the
-// processor's caches. So much would not stay in them until it is read. And a store that goes
-// through them first loads the line it writes. For short rows that are far from each other that
-// takes six times as long (BenchmarkScatter).
+// streamed is a size of the flat array, in bytes. From that size on, a chunk's rows are written
+// past the processor's caches. So much data would not stay in the caches until it is read. And a
+// store through the caches first loads the line that it writes. For short rows far from each other,
+// such a store takes six times as long (BenchmarkScatter).
 const streamed = 16 << 20
 
 // line is a cache line, in bytes.

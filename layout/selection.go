@@ -106,7 +106,8 @@ func (s *Selection) seek(run int64) (at int64, index []int64) {
 	return at, index
 }
 
-// next moves index to the run after the one that begins at byte at, and returns where that begins.
+// next moves index from the run that begins at byte at to the next run, and returns the first byte
+// of the next run.
 func (s *Selection) next(at int64, index []int64) int64 {
 	for i := len(index) - 1; i >= 0; i-- {
 		axis := s.axes[i]

@@ -1,8 +1,8 @@
 package layout
 
-// A Slab is what a C-order scan needs at once: all chunks that share the
-// chunk indexes up to the first axis along which a chunk holds more than one
-// element. Its bytes are one contiguous stretch of the flat array.
+// A Slab is the chunks that a C-order scan needs at once. They share the chunk indexes up to the
+// first axis along which a chunk holds more than one element. The bytes of a Slab are one
+// contiguous stretch of the flat array.
 type Slab struct {
 	Off, Len   int64 // the stretch of the flat array, in bytes
 	First, End int64 // its chunks: C-order numbers First <= n < End

@@ -15,8 +15,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// This file is about an array that another program makes longer, while something that was written
-// to it here is not stored yet.
+// This file is about an array that another program makes longer, while bytes written to it here are
+// not stored yet.
 
 // appendRows lets another program write rows at byte off of the array "a", and store them.
 func appendRows(t *testing.T, d store.Driver, off int64, p []byte) error {
@@ -28,9 +28,9 @@ func appendRows(t *testing.T, d store.Driver, off int64, p []byte) error {
 	return o.Flush(t.Context(), false)
 }
 
-// TestOpenedWhileStored: a program opens an array that another one has made longer in the moment in
-// which this process stores what was written to it. It sees the further rows and what was written
-// here, what was stored of it and what was not, and so do all programs afterwards.
+// TestOpenedWhileStored: another process makes an array longer, just while this process stores its
+// own writes. A program opens the array here in that moment. It sees the further rows and all bytes
+// written here, stored or not. So do all programs afterwards.
 func TestOpenedWhileStored(t *testing.T) {
 	for _, codecs := range []string{plainBytes, inShards} {
 		for _, grows := range []bool{false, true} {
@@ -148,9 +148,8 @@ func TestRemovedAfterOtherCut(t *testing.T) {
 	}
 }
 
-// TestCutOfAppended: rows are cut that another program has appended since the array was opened
-// here, and before the cut is stored. An array that is opened here meanwhile is that of which rows
-// are cut.
+// TestCutOfAppended: an array is cut here. Before the cut is stored, another program appends rows,
+// and the cut removes them too. An array opened here in between has only the rows left by the cut.
 func TestCutOfAppended(t *testing.T) {
 	h, _, d := hooked(t)
 	a := described(t, h, "a", numbers("[10]", "[4]", plainBytes))
@@ -198,9 +197,9 @@ func TestAppendedRightAfterDocument(t *testing.T) {
 	sameStored(t, d, "a", []byte{0, 0, 0, 0, 1, 2, 3, 4})
 }
 
-// TestFortranAppendedByOther: another program makes the array longer before, or while, what was
-// written to it in Fortran order is stored. All elements of both are where they belong, also in
-// chunks that have elements of both, and programs that have it open see them.
+// TestFortranAppendedByOther: bytes written in Fortran order are stored, and another program makes
+// the array longer before or meanwhile. All elements of both are where they belong, also in chunks
+// with elements of both. Programs that have the array open see them.
 func TestFortranAppendedByOther(t *testing.T) {
 	sharded := `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 2],
 		"codecs": [` + inFortran + `],

@@ -16,7 +16,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// endedNumbers is the document of an array of 10 rows, whose objects of 4 rows end where it does.
+// endedNumbers is the document of an array of 10 rows in objects of 4 rows. The edge objects end
+// with the array.
 func endedNumbers(columns int, codecs string) []byte {
 	return []byte(fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": [10, %d],
 		"data_type": "uint8", "fill_value": 0,
@@ -48,8 +49,8 @@ const (
 		`"first_byte"}}`
 )
 
-// inShard and inOpenShard are shards whose chunks are one element, and whose index has a
-// checksum or has not.
+// inShard and inOpenShard are shards with chunks of one element. Only the index of inShard has a
+// checksum.
 var inShard, inOpenShard = shards(1, plainBytes, checked, ""), shards(1, plainBytes, unchecked, "")
 
 // endedCodecs are codecs of objects whose length follows from different things. rows are those of
@@ -87,10 +88,10 @@ var endedCodecs = map[string]struct {
 	"compressed as a whole, no checksum": {1, inOpenShard + inGzipToo, inGzip(holdsChunks)},
 }
 
-// TestBoundedKilled kills the process at each step of storing another length of an array whose
-// objects end where it does. All of the array can be read then: the rows that it keeps, and of
-// those that come or go what they were, what they are to be, or the fill value. It can be resized
-// again, and then all objects are as other programs expect them.
+// TestBoundedKilled kills the process at each step of storing another length of an array. The edge
+// objects end with the array. After the kill all of the array can be read. Rows that it keeps are
+// as before. Rows that come or go are what they were, what they are to be, or the fill value. The
+// array can be resized again, and then all objects are as other programs expect them.
 func TestBoundedKilled(t *testing.T) {
 	for name, c := range endedCodecs {
 		for _, columns := range []int{1, 3} {

@@ -11,8 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
-// Attributes of the conventions that OGC 21-050r1, section 4, describes, in odd but legal spellings
-// that must stay as they are.
+// Attributes of the conventions in OGC 21-050r1, section 4. Their spellings are odd but legal, and
+// must stay as they are.
 const (
 	// 4.1 names of dimensions; 4.2 NetCDF and CF; 4.4.1 CF's grid mapping
 	cfAttributes = `{"_ARRAY_DIMENSIONS": ["time", "lat"],
@@ -51,8 +51,8 @@ func conventional(t *testing.T) (*memstore.Driver, *store.Store) {
 	return d, store.New(d, "test")
 }
 
-// checkConventions holds that attributes have the values that were written, in the spelling that
-// was.
+// checkConventions holds that attributes have the values of doc, and also its spelling if spelled
+// is set.
 func checkConventions(
 	t *testing.T, when string, attributes pyjson.Value, doc string, spelled bool,
 ) {

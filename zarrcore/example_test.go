@@ -49,8 +49,8 @@ func Example() {
 	// 10 20 30 -1 -1 -1
 }
 
-// A Reader serves a program that goes through an array in order, from memory
-// that is filled ahead of it and must be released.
+// A Reader serves a program that goes through an array in order. The Reader fills memory ahead of
+// the program. The program must release the memory that Read returns.
 func ExampleReader() {
 	ctx := context.Background()
 	s := store.New(memstore.New(), "example")

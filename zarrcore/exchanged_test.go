@@ -87,8 +87,8 @@ func TestOpenedWhileExchanged(t *testing.T) {
 	}
 }
 
-// TestReadWhileExchanged: a file that is open never has bytes of the array that its own one
-// replaces.
+// TestReadWhileExchanged: an array is renamed over another one. An open file of the renamed array
+// never has bytes of the replaced one.
 func TestReadWhileExchanged(t *testing.T) {
 	ctx := t.Context()
 	driver, _ := exchangeable(t)

@@ -67,8 +67,8 @@ func TestNarrowChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkRandomReads reads what the cache holds: few runs, which are slices of it, and many,
-// which are gathered.
+// BenchmarkRandomReads reads what the cache holds. Few runs are slices of the cache, and many runs
+// are gathered.
 func BenchmarkRandomReads(b *testing.B) {
 	for _, c := range []struct {
 		name         string

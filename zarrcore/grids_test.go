@@ -263,8 +263,8 @@ func TestBoundedKeepsOtherAxes(t *testing.T) {
 	}
 }
 
-// TestOverwriteBeyondGrid: an array that becomes longer than its grid's lengths, by a .npy that is
-// written over it, gets another grid.
+// TestOverwriteBeyondGrid: a .npy is written over an array. If the array becomes longer than the
+// lengths of its grid, it gets another grid.
 func TestOverwriteBeyondGrid(t *testing.T) {
 	d := group(t)
 	h := open(t, d, nil)

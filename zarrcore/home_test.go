@@ -19,8 +19,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// This file is about other programs that rename or remove an array, or a group above it, in the
-// moment in which it is stored.
+// This file is about other programs that rename or remove an array, or a group above it, just while
+// the array is stored.
 
 // overturned is a hierarchy in memory with the array g/a, and the store as another program has it.
 // Each of the four chunks of the array is partly dirty.
@@ -88,8 +88,8 @@ func TestRowsStoredWhereTheArrayIs(t *testing.T) {
 	}
 }
 
-// TestRemovedWhileStored: an array that is removed while it is stored is not there again, not even
-// its chunks, and each byte that was written is kept.
+// TestRemovedWhileStored: an array is removed while it is stored. Neither the array nor its chunks
+// are there again, and each written byte is kept.
 func TestRemovedWhileStored(t *testing.T) {
 	removals := map[string]func(other *store.Store) error{
 		"all": func(other *store.Store) error {
@@ -124,8 +124,8 @@ func TestRemovedWhileStored(t *testing.T) {
 }
 
 // TestDocumentAsideWhileStored: the document of an array is put aside while the array is stored, as
-// some editors do. The bytes that were stored before, and those that are written, are there when
-// the document is back.
+// some editors do. When the document is back, so are the bytes stored before and the bytes written
+// since.
 func TestDocumentAsideWhileStored(t *testing.T) {
 	for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync,
 		storetest.OpCommit} {

@@ -20,7 +20,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// This file is about things that happen at the same time, and things that fail half-way: each test
+// This file is about operations at the same time, and operations that fail half-way: each test
 // arranges one order of events.
 
 // A hook is an injector that is set while the store is in use.
@@ -560,8 +560,8 @@ func TestOthersChangeAttributes(t *testing.T) {
 	sameStored(t, d, "a", append(append(make([]byte, 4), upTo(4)...), upTo(4)...))
 }
 
-// TestNoBytes: an array that has no elements, and whose rows have none, is written,
-// cleared, cut and stored like any other, to no effect.
+// TestNoBytes: an array of empty rows is written, cleared, cut and stored like any other, to no
+// effect.
 func TestNoBytes(t *testing.T) {
 	h, _, _ := hooked(t)
 	a := described(t, h, "a", numbers("[3, 0]", "[2, 2]", inFortran))
@@ -630,8 +630,8 @@ func TestKilledWhileCutIsStored(t *testing.T) {
 	}
 }
 
-// TestReadThroughPastGeneration: a read that began before the array was cut or made longer sees
-// everything that was written before it, also what was stored since. What it has cached under the
+// TestReadThroughPastGeneration: a read that began before the array was truncated or made longer
+// sees everything written before it, also what was stored since. What it has cached under the
 // number of a past generation is compared with the store. No band of that generation is used any
 // more.
 func TestReadThroughPastGeneration(t *testing.T) {
@@ -697,9 +697,9 @@ func (d *afterRemoveAll) RemoveAll(ctx context.Context, dir string) error {
 	return err
 }
 
-// TestRecreatedWhileRemoved: a program creates an array in the moment in which another of the same
-// process removes the one that was there. That one is open, and has bytes that are not stored. The
-// creator gets no error that says that another program has removed it.
+// TestRecreatedWhileRemoved: one program removes an array. In that moment another program of the
+// same process creates an array in its place. The removed array is open, and has bytes that are not
+// stored. The creator gets no error about a removal by another program.
 func TestRecreatedWhileRemoved(t *testing.T) {
 	d := &afterRemoveAll{Writer: memstore.New(), then: func() {}}
 	h := writable(t, 3, d)

@@ -68,9 +68,8 @@ func (h *nodes) ChildBatches(
 	return h.catalog.ChildBatches(ctx, path, yield)
 }
 
-// Resolve returns the path of the node at path, with all links on the way, and at its end,
-// followed. One that leads nowhere is an error that says why. What is missing is
-// fs.ErrNotExist.
+// Resolve returns the path of the node at path. It follows all links on the way, and a link at the
+// end. A link that leads nowhere is an error with the reason. A missing node is fs.ErrNotExist.
 func (h *nodes) Resolve(ctx context.Context, path string) (string, error) {
 	return h.catalog.Resolve(ctx, path)
 }
@@ -92,8 +91,9 @@ func (h *nodes) MayHold(ctx context.Context, path string) bool {
 // at which nobody has asked for.
 func (h *nodes) IsRemote() bool { return h.store.Traits().Remote }
 
-// Identity returns a text that tells the directory of the node at path from another one, which some
-// program recreates there. A rename leaves it as it is. It is "" where that is not known.
+// Identity returns a text that identifies the directory of the node at path. A directory that
+// another program recreates there has another identity. A rename does not change the identity. If
+// the identity is not known, it is "".
 func (h *nodes) Identity(ctx context.Context, path string) (string, error) {
 	return h.store.Dirs().Identity(ctx, path)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/live"
 )
 
-// This file shows the arrays that are open, which package live has.
+// This file shows the open arrays of package live.
 
 type (
 	// An Array is an array of the hierarchy as a flat file: its elements in C order, in its data
@@ -38,7 +38,7 @@ func (h *opened) Flush(ctx context.Context, durable bool) error {
 	return h.arrays.Flush(ctx, durable)
 }
 
-// Unstored returns the paths of the arrays of which something that was written is not stored.
+// Unstored returns the paths of the arrays with writes that are not stored.
 func (h *opened) Unstored() (paths []string) { return h.arrays.Unstored() }
 
 // Rescue writes what is not stored to files in the folder dir; see [live.Arrays.Rescue].

@@ -120,8 +120,8 @@ func TestRemoteFailures(t *testing.T) {
 	}
 }
 
-// TestRemoteChange: a chunk that another program has replaced shows when the array is opened after
-// the time for which the store is known.
+// TestRemoteChange: another program replaces a chunk. The new chunk shows when the array is opened
+// after the time for which the store is known.
 func TestRemoteChange(t *testing.T) {
 	d := arrays(t, 1, 3)
 	afar(t, d, storetest.LinkOptions{}, zarrcore.Options{}, func(f *far) {

@@ -19,7 +19,8 @@ import (
 // This file is about arrays that are renamed while there is no room in the store for what was
 // written to them.
 
-// eachKind runs a test on a store that tells directories apart, and on one that does not.
+// eachKind runs a test on a folder and on a store in memory. Only the folder tells directories
+// apart.
 func eachKind(t *testing.T, test func(t *testing.T, d store.Driver)) {
 	t.Run("folder", func(t *testing.T) {
 		d, err := dirstore.Open(t.TempDir(), nil)
@@ -61,8 +62,8 @@ func TestOpenedLateOnAFullDisk(t *testing.T) {
 	})
 }
 
-// TestRenamedByOthersOnAFullDisk: another program renames an array that has bytes which cannot be
-// stored. A program that opens it by its new name is refused, and no flush of the first program
+// TestRenamedByOthersOnAFullDisk: an array has bytes that cannot be stored, and another program
+// renames it. A program that opens it by its new name is refused, and no flush of the first program
 // succeeds without those bytes. Once there is room, they are stored before what is written later.
 func TestRenamedByOthersOnAFullDisk(t *testing.T) {
 	r := newRenamedFull(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// TestRequestsWithDiskCache: a scan of an array that an earlier mount has read takes no data, only
+// TestRequestsWithDiskCache: an earlier mount has read an array. A scan of it takes no data, only
 // answers that nothing has changed. With FreshNever it takes no request.
 func TestRequestsWithDiskCache(t *testing.T) {
 	for name, fx := range farArrays {

@@ -11,8 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
-// restless is a store in which other programs rename directories so often that each is another one
-// whenever it is looked at, until they stop.
+// restless is a store in which other programs rename directories all the time. Until they stop,
+// each look at a directory finds another one.
 type restless struct {
 	*dirstore.Driver
 	left atomic.Int64 // looks until then

@@ -11,7 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlenarray"
 )
 
-// This file shows arrays whose elements have no fixed size, which package vlenarray opens.
+// This file shows the arrays of package vlenarray. Their elements have no fixed size.
 
 type (
 	// A VlenArray is an array whose elements have no fixed size.

@@ -21,7 +21,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// boundedWords is an array of strings whose objects end where it does, three rows each.
+// boundedWords is an array of strings in objects of three rows. The last object ends with the
+// array.
 func boundedWords(rows int64, sharded bool) words {
 	w := words{shape: []int64{rows, 2},
 		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[3,2]}}`,

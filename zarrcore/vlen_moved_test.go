@@ -175,8 +175,8 @@ func closed(c chan struct{}) bool {
 	}
 }
 
-// TestVlenReadWhileCut: a program that reads an array while it gets more rows and fewer finds rows
-// that were written, or ErrChanged, and never fill values.
+// TestVlenReadWhileCut: a program reads an array while the array gets more rows and fewer. The
+// program finds written rows or ErrChanged, and never fill values.
 func TestVlenReadWhileCut(t *testing.T) {
 	for _, sharded := range []bool{false, true} {
 		t.Run(fmt.Sprint("sharded ", sharded), func(t *testing.T) {

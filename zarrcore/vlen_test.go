@@ -379,7 +379,7 @@ func TestVlenStale(t *testing.T) {
 	}
 }
 
-// TestVlenCorrupt: a chunk that is damaged is an error that names it. Lines before it can be read,
+// TestVlenCorrupt: a damaged chunk is an error that names it. Lines before the chunk can be read,
 // and strings of a fixed width anywhere else.
 func TestVlenCorrupt(t *testing.T) {
 	ctx := context.Background()

@@ -129,8 +129,8 @@ func allLines(t testing.TB, h *zarrcore.Hierarchy, path string) []byte {
 	return p
 }
 
-// TestVlenWriteRefused: content that the array cannot have is an error that says why and which
-// line, and changes nothing.
+// TestVlenWriteRefused: content that the array cannot have is an error and changes nothing. The
+// error says why and which line.
 func TestVlenWriteRefused(t *testing.T) {
 	ctx := context.Background()
 	d := group(t)

@@ -579,8 +579,8 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// TestVacate: the name of an array that another program removed can be had again at once. It
-// cannot where that array, or the bytes that were written to it, may still be of use.
+// TestVacate: another program removes an array, and its name can be had again at once. That is
+// refused if the removed array, or the bytes written to it, may still be of use.
 func TestVacate(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

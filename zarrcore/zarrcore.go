@@ -8,11 +8,11 @@
 //
 // A read finds the chunks it touches by layout arithmetic, and gets them from one cache for all
 // arrays. What is missing is loaded concurrently, once each. Readers that go through an array in
-// order are served from bands that workers prepare ahead of them (package band).
+// order are served from bands (package band). Workers prepare the bands ahead of the readers.
 //
-// Package live has the arrays that are open. Its comment says when they see what others have
-// stored, and how writing works. Package vlenarray has arrays whose elements have no fixed size.
-// Package catalog finds nodes. This package changes nodes, and lets open arrays follow.
+// Package live has the open arrays. Its comment says when an array shows what others have stored,
+// and how writing works. Package vlenarray has arrays whose elements have no fixed size. Package
+// catalog finds nodes. This package changes nodes, and lets open arrays follow.
 package zarrcore
 
 import (
@@ -57,12 +57,12 @@ type Options struct {
 	ScratchDir  string
 	ScratchSize int64 // bytes they may take there; negative: none
 	DirtySize   int64 // bytes written and not stored that are kept in memory
-	// note which users may read the objects that are opened; see Array.ObjectRights
+	// note the users who may read an object when it is opened; see Array.ObjectRights
 	KeepRights bool
 	KeepFill   bool // store chunks that hold nothing but fill value, too
 	ReadOnly   bool // refuse every change
 	Workers    int  // decodes, and encodes, at once; default: one per CPU
-	// bytes that are asked for ahead of a program, in requests that come in any order
+	// bytes to ask for ahead of a program; the requests for them come in any order
 	ReadAhead int64
 	Recipe    recipe.Recipe // what new arrays look like, where no group says otherwise
 	// names the store in the documents of groups, which say that they are shown in a mount; "":

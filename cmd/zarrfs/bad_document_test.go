@@ -72,8 +72,8 @@ func TestBadDocumentsAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestLongDocumentInPieces writes a long document in small pieces, which takes no time that grows
-// with the square of its length.
+// TestLongDocumentInPieces writes a long document in small pieces. The time does not grow with the
+// square of the document's length.
 func TestLongDocumentInPieces(t *testing.T) {
 	dir := mounted(t, writableStore(t))
 	long := 8 << 20

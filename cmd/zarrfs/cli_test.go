@@ -329,8 +329,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestBrokenRoot: a store whose root has a document that cannot be understood is described as far
-// as that goes, and not mounted.
+// TestBrokenRoot: if the document of a store's root cannot be understood, the store is described as
+// far as possible, and not mounted.
 func TestBrokenRoot(t *testing.T) {
 	for _, tc := range []struct{ name, file, doc, node, why string }{
 		{"a v3 document that is cut off", "zarr.json", `{"zarr_format": 3, "node_type": "group"`,

@@ -161,8 +161,8 @@ func connectionOf(m mountEntry) connection {
 	return connection{f}
 }
 
-// end makes the kernel end all requests that wait for the program that serves the mount, in all
-// namespaces. It also ends all later requests.
+// end makes the kernel end all requests that wait for the mount's program, in all namespaces. The
+// kernel then also ends all later requests.
 func (c connection) end() error {
 	if c.abort == nil {
 		return os.ErrNotExist
@@ -182,9 +182,9 @@ func (c connection) close() {
 // what it waits for.
 const releasePatience = time.Second
 
-// awaitRelease waits, after the mount was taken out of the tree, for the end of the process that
-// served it. It names the copies of the mount for which that process goes on, and with force ends
-// them. All that was written has been stored before, and that process stores again when it ends.
+// awaitRelease waits, after the mount was taken out of the tree, for the end of the mount's
+// process. It names the copies of the mount that keep the process alive. With force it ends these
+// copies. All writes have been stored before, and the process stores again when it ends.
 func (u *unmounting) awaitRelease() error {
 	if u.pid > 0 && awaitEnd(u.pid, min(u.wait, releasePatience)) == nil {
 		return nil

@@ -193,8 +193,8 @@ func TestForceSparesMountsMadeElsewhere(t *testing.T) {
 	}
 }
 
-// TestUmountOfDaemonInPidNamespace: a mount's process that has a number of its own in another pid
-// namespace is waited for by the number that it has here.
+// TestUmountOfDaemonInPidNamespace: umount waits for a mount's process in another pid namespace by
+// the number that the process has here.
 func TestUmountOfDaemonInPidNamespace(t *testing.T) {
 	cmd, dir, _ := foregroundBy(t, []string{"unshare", "-p", "-f", "--kill-child"}, makeStore(t))
 	if state := stateFrom(dir); state.Pid != 1 {

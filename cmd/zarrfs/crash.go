@@ -5,13 +5,13 @@ import (
 	"runtime/debug"
 )
 
-// crashName is the file of the state folder for stacks of a mount that crashes, where its log is
-// not a file.
+// crashName is the file of the state folder for the stacks of a crash, if the mount's log is not a
+// file.
 const crashName = "crash.log"
 
-// keepCrashes makes a program that panics, or whose runtime gives up, leave its stacks in the log.
-// Where the log is not a file they are in the state folder. A mount in the background has no
-// standard error.
+// keepCrashes makes the program leave its stacks in the log if it panics, or if the Go runtime
+// gives up. If the log is not a file, the stacks are in the state folder. They cannot go to
+// standard error, because a mount in the background has none.
 func (l *mountLog) keepCrashes() {
 	file := l.file
 	if file == nil {

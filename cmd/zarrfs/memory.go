@@ -154,7 +154,7 @@ func groupLimit(root fs.FS) (limit, left int64) {
 			most := files.limitIn(root, path.Join(m.dir, group))
 			limit = min(limit, most)
 			left = min(left, files.leftIn(root, path.Join(m.dir, group), most))
-			if group == "." { // the folder that is mounted, perhaps that of a container's group
+			if group == "." { // the mounted folder, perhaps the one of a container's group
 				break
 			}
 		}

@@ -45,8 +45,8 @@ func TestApplyOptions(t *testing.T) {
 	}
 }
 
-// TestOwnersAndModes: files belong to the user that the mount names, with the permissions that it
-// leaves, and those count for other users.
+// TestOwnersAndModes: files have the owner and the permissions that the options of the mount
+// choose, and these count for other users.
 func TestOwnersAndModes(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("SKIPPED: owners and modes of a mount for other users: only root can try them")

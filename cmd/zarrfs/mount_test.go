@@ -639,8 +639,9 @@ func stopped(t *testing.T, pid int) bool {
 	return true
 }
 
-// startWriter starts a program that writes to a file, and then keeps it open. No child of the tests
-// has that file: closing it waits for the program that serves its mount, which is to be stopped.
+// startWriter starts a program that writes to a file, and then keeps the file open. No other child
+// of the tests has that file. Such a child would wait at its close for the mount's program, which
+// the test stops.
 func startWriter(t *testing.T, name, text string) {
 	t.Helper()
 	const script = `exec 3<>"$1"; printf %s "$2" >&3; echo; exec sleep 600`
@@ -679,7 +680,7 @@ func TestForceOfSilentMountMayLose(t *testing.T) {
 	check(t, "stored then", stored(t, store, "rows.raw")[:7], []byte("written"))
 }
 
-// TestUmountOfSilentMount stops the program that serves a mount, of which nothing can be written.
+// TestUmountOfSilentMount stops the program that serves a read-only mount.
 func TestUmountOfSilentMount(t *testing.T) {
 	dir := mounted(t, makeStore(t), "--read-only")
 	pid := servingPid(dir)

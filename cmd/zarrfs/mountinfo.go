@@ -159,8 +159,8 @@ func located(path string) string {
 	return at
 }
 
-// absolute is filepath.Abs, which looks at the folder where this process is: that may be in a mount
-// that does not answer.
+// absolute does what filepath.Abs does, without a look at the working folder. That folder may be in
+// a mount that does not answer.
 func absolute(path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(workingFolder(), path)

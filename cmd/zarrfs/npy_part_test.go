@@ -81,8 +81,8 @@ func TestBeginningOfNpy(t *testing.T) {
 	}
 }
 
-// TestWholeNpyInSteps writes whole .npy files in ways that close descriptors on the way, or whose
-// bytes come in another order. No program is told that something is missing.
+// TestWholeNpyInSteps writes whole .npy files, with closes on the way, or with the bytes in another
+// order. No program is told that something is missing.
 func TestWholeNpyInSteps(t *testing.T) {
 	store := writableStore(t)
 	dir := mounted(t, store)

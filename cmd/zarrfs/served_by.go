@@ -11,19 +11,18 @@ import (
 )
 
 // isServedBy reports whether a process serves the mount, so that it may be ended together with it.
-// The mount itself is not trusted: any user can serve a mount of our kind that names any process,
-// so that root would end that one. So the process must belong to the user who mounted. It must also
-// hold the kernel's other end of this mount, if the kernel shows which one that is (since Linux
-// 6.16).
+// The mount itself is not trusted: any user can serve a mount of our kind and let it name any
+// process. Root would end that process. So the process must belong to the user who mounted. It must
+// also hold the kernel's other end of this mount, if the kernel shows that end (since Linux 6.16).
 func (m mountEntry) isServedBy(pid int) bool {
 	return m.mayBeServedBy(pid, func(connection string) bool {
 		return connection == m.minor() || connection == ""
 	})
 }
 
-// server returns the process that serves the mount, without a request to it. It returns 0 if the
-// kernel does not show that a process does, or shows several. Another mount may get the number of
-// one that has ended, while the process that served that one still exists.
+// server returns the process that serves the mount, without a request to the mount. It returns 0 if
+// the kernel shows no such process, or several. A new mount may get the number of an ended one,
+// whose process may still exist.
 func (m mountEntry) server() (pid int) {
 	count := 0
 	for _, candidate := range processes() {
@@ -103,8 +102,8 @@ func runsAs(pid, uid int) bool {
 	return false
 }
 
-// connectionsOf returns the connections for which a process has the device open by which it
-// answers; empty names where the kernel does not show them.
+// connectionsOf returns the connections that a process may serve: one for each descriptor of
+// /dev/fuse. The name of a connection is empty if the kernel does not show it.
 func connectionsOf(pid int) (connections []string) {
 	devices := procOf(pid) + "fd"
 	fds, _ := os.ReadDir(devices)

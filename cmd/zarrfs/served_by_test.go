@@ -64,8 +64,8 @@ func forge(t *testing.T, owner, pid int) (dir string) {
 	return dir
 }
 
-// TestForgedMountAimsAtNobody: a user who serves a mount that names another process cannot have
-// root end that process by umount.
+// TestForgedMountAimsAtNobody: a user may serve a mount that names another process, but cannot
+// have root end it by umount.
 func TestForgedMountAimsAtNobody(t *testing.T) {
 	needFuse(t)
 	if os.Getuid() != 0 {

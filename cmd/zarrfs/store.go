@@ -64,8 +64,8 @@ type source struct {
 	fixed  string // why zarrfs never changes the store, and what to do; "": the usual
 }
 
-// mayWrite returns why nothing can be changed in a store that the user calls name, if it is of a
-// kind that zarrfs never writes.
+// mayWrite returns nil if zarrfs can write stores of this kind, and otherwise the reason and the
+// cure. name is what the user calls the store.
 func (s *source) mayWrite(name string) error {
 	if s.folder != "" || s.Writable() {
 		return nil
@@ -314,8 +314,8 @@ func openIn(
 	return h, nil
 }
 
-// checkRoot refuses a store whose root has a document that cannot be understood, because then
-// nobody knows what is in the store.
+// checkRoot refuses a store if the document of its root cannot be understood, because then nobody
+// knows what is in the store.
 func checkRoot(ctx context.Context, h *zarrcore.Hierarchy, name string) error {
 	root, err := h.Node(ctx, "")
 	if err == nil && errors.Is(root.Err, meta.ErrInvalid) {

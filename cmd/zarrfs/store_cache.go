@@ -102,8 +102,8 @@ func cacheAsked() (dir string, size int64, err error) {
 	return dir, size, err
 }
 
-// cached returns the driver that dial opens for the store at a URL, with the cache on disk that is
-// asked for.
+// cached returns the driver that dial opens for the store at a URL. If a cache on disk is
+// requested, reads go through that cache.
 func cached(
 	url string, o *openOptions, dial func(context.Context) (store.Driver, error),
 ) (store.Driver, error) {
@@ -121,7 +121,7 @@ func cached(
 	return diskcache.Open(context.Background(), c, dial)
 }
 
-// asksBy begins the names of variables that say which server is asked for what, and by which
+// asksBy are the prefixes of environment variables that choose the server, the requests or the
 // credentials.
 var asksBy = []string{"AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "STORAGE_EMULATOR_HOST", "NETRC",
 	"ZARRFS_HTTP_", anonymousEnv, missingEnv}

@@ -134,8 +134,8 @@ func inContainer(scheme string) backend {
 	})
 }
 
-// bucketSource is the store that d reads, whose URL is name. copier is the command that copies from
-// there.
+// bucketSource is the store that d reads. name is the URL of the store. copier is the command that
+// copies from such a bucket.
 func bucketSource(d store.Driver, name string, at remote.Place, scheme, copier string) *source {
 	return &source{
 		Store: store.New(d, name), base: baseName(at.Base()),

@@ -140,8 +140,7 @@ func hasMetadata(folder string) bool {
 	return errMeta == nil && errAttrs == nil
 }
 
-// parentHint is a line that names the outermost store that a path lies in; nil if there is no such
-// store.
+// parentHint is a line that names the outermost store around a path; nil if there is no such store.
 func parentHint(path string) error {
 	if found := lyingIn(path); found != nil {
 		return fmt.Errorf("  but %w", found)

@@ -12,8 +12,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
-// plainStores is the variable by which the program of the tests has a backend that says nothing of
-// itself: it cannot write, and has no advice of its own.
+// plainStores is the variable that gives the program of the tests a plain backend. That backend
+// cannot write, and has no advice of its own.
 const plainStores = "ZARRFS_PLAIN_STORES"
 
 func init() {

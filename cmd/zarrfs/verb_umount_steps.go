@@ -388,8 +388,8 @@ func (u *unmounting) awaitStored() (unstored, err error) {
 	}
 }
 
-// endByForce takes the mount out of the tree. A third signal makes the program that serves it end
-// without storing what was written, which it keeps in the scratch folder.
+// endByForce takes the mount out of the tree. A third signal makes the mount's program end without
+// storing what was written. The program keeps the unstored bytes in the scratch folder.
 func (u *unmounting) endByForce() error {
 	dir, pid := u.mount.dir, u.named
 	// The process is opened before it is looked at, because another one may get its number later.

@@ -488,8 +488,8 @@ func saysWhy(t *testing.T, path, want string) {
 }
 
 // TestRefusalsSayWhy: whichever way a change of an array is refused, user.zarrfs.error of all its
-// views says why. To close the file does not take that away, and the next change that is taken
-// does.
+// views says why. Closing the file does not take the reason away. The next change does, if it is
+// not refused.
 func TestRefusalsSayWhy(t *testing.T) {
 	dir := mounted(t, writableStore(t))
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -654,8 +654,8 @@ func TestNpyOver(t *testing.T) {
 	}
 }
 
-// TestNpyInPart ends .npy files before all of them has come. A program that copies gets an error,
-// and so does one that wrote in order. The log has a line, except if a size was set, or if only the
+// TestNpyInPart ends .npy files before all of their bytes have come. A program gets an error if it
+// copies, or if it wrote in order. The log has a line, except if a size was set, or if only the
 // header was written, as by open_memmap.
 func TestNpyInPart(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
@@ -1188,8 +1188,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestMetadataOfFilesIsNotKept: programs that copy files set modes, owners and times, which is not
-// an error.
+// TestMetadataOfFilesIsNotKept: programs that copy files set modes, owners and times without an
+// error.
 func TestMetadataOfFilesIsNotKept(t *testing.T) {
 	dir := mounted(t, writableStore(t))
 	for _, path := range []string{dir, filepath.Join(dir, "rows.raw"),

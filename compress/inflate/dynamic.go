@@ -2,8 +2,8 @@ package inflate
 
 import "fmt"
 
-// precodeOrder is the order in which a block gives the lengths of the codes that its code lengths
-// are written in (RFC 1951 section 3.2.7).
+// precodeOrder is the order of the code lengths of the precode in a block. The precode encodes the
+// other code lengths (RFC 1951 section 3.2.7).
 var precodeOrder = [maxPre]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
 // readTables reads the head of a block of type 2 and builds its tables (RFC 1951 section 3.2.7).

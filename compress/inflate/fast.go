@@ -13,16 +13,16 @@ const (
 )
 
 // fast decodes symbols while src and dst have more room than one turn can use. It reports whether
-// it has come to the end of the block. It stops before any symbol that it can't take, which is then
-// careful's to decode or to refuse.
+// it has come to the end of the block. It stops before any symbol that it can't take. Then careful
+// decodes or refuses that symbol.
 //
 // The loop needs unaligned little-endian loads, so it is only built where these are cheap.
 //
-// The loop is long and works through unsafe pointers because it is where nearly all of the time
-// goes. All accesses are within bounds: pos <= len(src)-srcRoom and out <= len(dst)-dstRoom hold at
-// the top of each turn. A match's distance is checked against out. The tables are indexed by masked
-// values, or by links that fill made. (Assembly with BMI2 was tried and was no faster: what remains
-// is latency of the tables and branches that can't be foreseen.)
+// The loop is long and works through unsafe pointers because nearly all of the time goes there. All
+// accesses are within bounds: pos <= len(src)-srcRoom and out <= len(dst)-dstRoom hold at the top
+// of each turn. A match's distance is checked against out. The tables are indexed by masked values,
+// or by links that fill made. (Assembly with BMI2 was tried and was no faster: what remains is
+// latency of the tables and branches that can't be foreseen.)
 func (s *stream) fast(lit *litTable, dist *distTable) (done bool) {
 	srcEnd, dstEnd := len(s.src)-srcRoom, len(s.dst)-dstRoom
 	if s.pos > srcEnd || s.out > dstEnd {

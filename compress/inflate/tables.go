@@ -226,8 +226,8 @@ func (b *codebook) fill(table []uint32, width int, templates []template) {
 	b.links(table, width, templates)
 }
 
-// pairs enters the pairs of a literal whose code takes first bits and a symbol whose code takes
-// second bits.
+// pairs enters the pairs of a literal with a code of first bits and a symbol with a code of second
+// bits.
 func (b *codebook) pairs(table []uint32, first, second int) {
 	at, end := b.start[second], b.start[second+1]
 	literals := b.symbol[b.start[first]:][:b.lits[first]]

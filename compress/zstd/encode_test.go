@@ -81,7 +81,7 @@ func TestEncodeSizes(t *testing.T) {
 	}
 }
 
-// TestEncodeManyOffsets: contents that are longer than windows, of pieces that came before, near
+// TestEncodeManyOffsets encodes contents longer than a window, with pieces that came before, near
 // and far.
 func TestEncodeManyOffsets(t *testing.T) {
 	oracle := newOracle(t)

@@ -46,8 +46,8 @@ func (t *fseEncoder) cost(counts []uint32) int {
 	return sum >> 8
 }
 
-// normalise chooses the number of states of symbols that have these counts, of which there are
-// total: two symbols at least.
+// normalise chooses the number of states of each symbol by the counts of the symbols. total is the
+// sum of the counts. There must be two symbols at least.
 func (t *fseEncoder) normalise(counts []uint32, total, maxLog int) {
 	t.symbols = len(counts)
 	least := min(bits.Len(uint(total)), bits.Len(uint(len(counts)-1))+1)

@@ -98,8 +98,8 @@ func (r *backReader) take(n int) int {
 	return v
 }
 
-// build makes the table of the n weights that were read and the one that follows from them. It
-// reports whether they are a complete code.
+// build makes the table of the n weights that were read and of the last weight, computed from
+// these. It reports whether the weights are a complete code.
 func (h *huffman) build(n int) bool {
 	var count [maxHuffman + 1]int // of each weight
 	for _, w := range h.weights[:n] {

@@ -99,8 +99,8 @@ func (d *decoder) compressedLiterals(b []byte, kind byte) error {
 	return nil
 }
 
-// huffmanTable reads the table of literals that end at end, or sees to it that there is one from
-// before.
+// huffmanTable reads the table of literals that end at end. For treeless literals it makes sure
+// that there is a table from before.
 func (d *decoder) huffmanTable(kind byte, end int) error {
 	if kind == treelessLiterals {
 		if !d.hasHuffman {

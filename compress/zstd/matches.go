@@ -100,8 +100,8 @@ const searchRoom = 16
 // growAfter is how many bytes without a match make the search look at fewer places.
 const growAfter = 1 << 7
 
-// add adds a sequence whose literals begin at anchor, from which 16 bytes more than these can be
-// read. The length of its match is set later.
+// add adds a sequence whose literals begin at anchor. The 16 bytes behind the literals can be read,
+// too. The length of the match is set later.
 func (f *finder) add(src unsafe.Pointer, anchor, literals, offset int) {
 	s := &f.sequences[f.found]
 	s.literals, s.offset = uint32(literals), uint32(offset)

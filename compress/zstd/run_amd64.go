@@ -48,8 +48,8 @@ func (w *sequenceWriter) run() {
 //go:noescape
 func writeBMI2(w *sequenceWriter)
 
-// patterns[d] is how 16 bytes of a period of d are made of its first ones. turns[d] is how the 16
-// bytes that follow 16 such ones are made of these, and turns2[d] those that follow 32.
+// patterns[d] is how the d bytes of a period make 16 bytes. turns[d] is how these 16 make the next
+// 16, and turns2[d] is how they make the 16 bytes after those.
 var patterns, turns, turns2 [16][16]uint8
 
 func init() {

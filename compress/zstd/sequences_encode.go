@@ -247,7 +247,7 @@ const (
 	shortMatch    = 32
 )
 
-// end writes the bit that ends a stream and returns where that ends.
+// end writes the bit that ends a stream and returns the end of the stream.
 func (w *sequenceWriter) end() int {
 	w.add(1, 1)
 	w.flush()

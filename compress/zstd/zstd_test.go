@@ -72,7 +72,8 @@ func TestFrames(t *testing.T) {
 	})
 }
 
-// TestTruncatedFrames decodes every beginning of the frames, which end where memory does.
+// TestTruncatedFrames decodes every beginning of the frames. Each beginning ends at the end of the
+// readable memory.
 func TestTruncatedFrames(t *testing.T) {
 	variants(t, func(t *testing.T) {
 		for _, f := range frames(t) {
@@ -89,8 +90,8 @@ func TestTruncatedFrames(t *testing.T) {
 	})
 }
 
-// TestDamaged decodes frames with changed bytes, in memory that ends where they do, with and
-// without assembly.
+// TestDamaged decodes frames with changed bytes, with and without assembly. The frames end at the
+// end of the readable memory.
 func TestDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, f := range frames(t) {
@@ -322,9 +323,9 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// stricter says whether klauspost's decoder refuses what the reference decoder takes: matches from
-// further back than the window, which a decoder without one can serve; Huffman weights whose last
-// state takes too many bits.
+// stricter reports whether klauspost's decoder refuses what the reference decoder takes. One case
+// is matches from further back than the window: a decoder without a window can serve them. The
+// other is Huffman weights whose last state takes too many bits.
 func stricter(err error) bool {
 	return strings.Contains(err.Error(), "match offset") ||
 		strings.Contains(err.Error(), "fse decompress returned: unexpected EOF")

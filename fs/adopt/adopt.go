@@ -191,8 +191,9 @@ func (f *Files) Fill(
 	return writing.ExceptOpenRow(arr, arr.Save(ctx, false))
 }
 
-// FinishLate stores the bytes of a transient that was open for writing when a document made the
-// array whose .raw file it is. If the array is gone again, the file waits for the next one.
+// FinishLate stores the bytes of a transient that is the .raw file of an array. A document made the
+// array while the transient was open for writing. If the array is gone again, the file waits for
+// the next one.
 func (f *Files) FinishLate(x *transient.File) error {
 	at := x.At()
 	path, v, ok := f.Names.Path(at.Dir, at.Name)

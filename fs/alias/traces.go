@@ -17,9 +17,9 @@ import (
 
 // An array has several names, and programs that copy or move trees take each of them for a file of
 // its own. `cp -r` creates a.json, and with it the array, and is then surprised by an a.npy; `mv
-// a.* sub/` renames a.json, and with it the array, and then wants to rename a.npy. So it is
-// remembered, by array, which process made or renamed it through which of its views: to that
-// process the others are not there yet, or still there.
+// a.* sub/` renames a.json, and with it the array, and then wants to rename a.npy. So each array
+// has a Trace: the process that made or renamed it, and the views used for this. To that process
+// the other views are not there yet, or still there.
 
 // Trace is what a process did to an array, or to a group. The one view of a group is its document.
 type Trace struct {
@@ -150,8 +150,8 @@ func (t *Traces) NoteMade(path string, v view.View, by program.Process) {
 	}
 }
 
-// MadeGroup notes that a thread of a process has made the group at path, whose documents have that
-// version. What this process did there before was done to another node.
+// MadeGroup notes that a thread of a process has made the group at path. The group's documents have
+// the given version. What this process did there before was done to another node.
 func (t *Traces) MadeGroup(path, version string, thread int, by program.Process) {
 	t.Drop(path)
 	t.NoteMade(path, nil, by)
@@ -257,8 +257,8 @@ func (t *Traces) Refused(path string, v view.View, by program.Process) {
 // nowhere stands for a path to which nothing can be renamed.
 const nowhere = "\x00"
 
-// Removed notes that a process has removed the array at path. If replaced is not nil, it is that
-// array, which had only one listed view that keeps it. The process may also remove the names of
+// Removed notes that a process has removed the array or group at path. If replaced is not nil, it
+// is the removed array, and only one listed view kept it. The process may also remove the names of
 // left, which its listing of the group had.
 func (t *Traces) Removed(path string, replaced *zarrcore.Node, left view.Set, by program.Process) {
 	if by.PID == 0 || replaced == nil && left == 0 {

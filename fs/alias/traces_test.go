@@ -125,12 +125,12 @@ func TestTraces(t *testing.T) {
 			t.NoteMade("a", json, cp)
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
-		{"a mover that looked for the view that made it", true, func(t *Traces, _ process) {
+		{"a mover that looked for the view and made it", true, func(t *Traces, _ process) {
 			t.NoteMiss(self, "a", raw)
 			t.NoteMade("a", raw, cp)
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
-		{"a mover that looked for a view, which came as a file", true, func(t *Traces, _ process) {
+		{"a mover that looked for a view: it came as a file", true, func(t *Traces, _ process) {
 			t.NoteMiss(self, "a", raw)
 			t.NoteCreate(ctx(1), "a", raw)
 			t.NoteMade("a", json, cp)

@@ -219,7 +219,8 @@ func (f *Files) elementsOfNoSize(path string) (*view.File, string, error) {
 	return content, fmt.Sprint(arr.Meta().Shape), err
 }
 
-// elementsOf opens the view that shows the elements alone of the array at path, which m describes.
+// elementsOf opens the view that shows only the elements of the array at path. m describes the
+// array.
 func (f *Files) elementsOf(path string, m *meta.Array) (*view.File, error) {
 	v := view.PlainOf(view.Described(m))
 	if v == nil {
@@ -246,7 +247,7 @@ func (f *Files) File(
 }
 
 // Text compares all of a file with view v of the array at path. It reports whether the array
-// has all of it. A difference is an error, except that of a text which has more than a .npy can
+// has all of it. A difference is an error, unless it is only that the text has more than a .npy can
 // show.
 func (f *Files) Text(
 	file io.ReaderAt, size int64, path string, v, with view.View,

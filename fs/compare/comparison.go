@@ -27,7 +27,7 @@ type Comparison struct {
 	mu    sync.Mutex
 	shift int64 // how much longer the header of the array's file is than the program's
 	reach int64 // up to where the file was compared
-	sized int64 // the size that the program has set, which may be more
+	sized int64 // the size set by the program; it may be more than reach
 
 	shared func() bool // reports whether another program writes to the array; nil: none does
 	err    error       // the difference

@@ -111,8 +111,8 @@ func describes(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) b
 	return m.Type.SavedAs(t) && slices.Equal(m.Shape, shape) && m.HasOrder(fortran)
 }
 
-// isTruncated reports whether the header describes an array that has only lost rows: a program that
-// copies its .raw has truncated that, and writes it now.
+// isTruncated reports whether the header describes an array that has only lost rows. A program that
+// copies the array's .raw has truncated this file, and writes it now.
 func isTruncated(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) bool {
 	has := arr.Live().Meta().Shape
 	return len(has) > 0 && len(has) == len(shape) && has[0] < shape[0] &&
@@ -120,8 +120,8 @@ func isTruncated(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool)
 }
 
 // Restore recreates the array that the caller has just removed through its only listed view. It
-// does so if the caller now writes bytes that do not describe an array. A .npy describes one,
-// except one of elements without a fixed size. It reports whether there is such an array.
+// does so if the caller now writes bytes that do not describe an array. A .npy describes an array,
+// unless the elements have no fixed size. It reports whether it has recreated the array.
 func (c *Arrays) Restore(ctx context.Context, path string, v view.View, by program.Process) bool {
 	old := c.Traces.Of(path).Replacing(by)
 	if old == nil || v.IsDescription(old.Meta) {
@@ -213,8 +213,8 @@ func (c *Arrays) leaveAttributes(x *transient.File) {
 	}
 }
 
-// TakeAttributes gives the array at path the attributes that were copied to the transient, which
-// has become its view v. A document has its own.
+// TakeAttributes gives the array at path the attributes that were copied to the transient x. The
+// transient has become the array's view v. A document has its own attributes.
 func (c *Arrays) TakeAttributes(
 	path string, v view.View, x *transient.File, by program.Process,
 ) error {

@@ -39,8 +39,8 @@ func (d *File) Apply(ctx context.Context, by program.Process, from Origin) error
 }
 
 const (
-	// writersWait is how long a document that recreates an array waits for programs that write to
-	// it through other views.
+	// writersWait is how long a document waits to recreate an array while programs write to the
+	// array through other views.
 	writersWait = 30 * time.Second
 	writersPoll = 5 * time.Millisecond
 )
@@ -49,8 +49,8 @@ const (
 // lost.
 var ErrWriters = fmt.Errorf("%w: another view of the array is being written", syscall.EBUSY)
 
-// ApplyInTurn is Apply, but waits for the programs that write to the array where it must be
-// recreated.
+// ApplyInTurn is Apply. But if the array must be recreated, ApplyInTurn waits for the programs that
+// write to the array.
 func (d *File) ApplyInTurn(ctx context.Context, by program.Process, from Origin) error {
 	for end := time.Now().Add(writersWait); ; time.Sleep(writersPoll) {
 		err := d.Apply(ctx, by, from)
@@ -106,8 +106,8 @@ func (d *File) remake(
 	return refusal
 }
 
-// store stores what the text says, and reports whether it describes another array, as which the one
-// that is there can be recreated.
+// store stores what the text says. isOther reports whether the text describes another array, and
+// the present array can be recreated as that one.
 func (d *File) store(
 	ctx context.Context, path string, written []byte, by program.Process, from Origin,
 ) (isOther bool, err error) {
@@ -196,7 +196,7 @@ func (d *File) withoutOldShape(
 	if err != nil {
 		return written, nil
 	}
-	// Programs that are writing the array may be about to give it that shape.
+	// Programs that are writing the array may be about to give it this shape.
 	if shape != shown && writers == 0 && input.IsWithoutShape(n.Document, text) {
 		return nil, fmt.Errorf("%w: the document of %q says nothing new but the shape %s, which "+
 			"the array had before; it has %s by now, and keeps that. To resize it, read the "+

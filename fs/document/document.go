@@ -87,8 +87,8 @@ type maker interface {
 
 // replacer recreates arrays.
 type replacer interface {
-	// Replace recreates the array at path as a document says, with the bytes that it has, if isFree
-	// reports at the end that it may.
+	// Replace recreates the array at path as a document says, with the bytes that it has. It does
+	// so only if isFree is true at the end.
 	Replace(
 		ctx context.Context, path string, doc []byte, isFree func() bool,
 	) (remade bool, err error)

@@ -105,8 +105,8 @@ func Of(err error) syscall.Errno {
 	return syscall.EIO
 }
 
-// Reason is the text of err for people. Words that only repeat the number that the program was
-// given, as in "invalid argument: …", are left out.
+// Reason is the text of err for people. Words that only repeat the program's error number, as in
+// "invalid argument: …", are left out.
 func Reason(err error) string {
 	text := terminal.Line(err.Error())
 	words := []string{Of(err).Error()}
@@ -123,8 +123,8 @@ func Reason(err error) string {
 	return text
 }
 
-// passable reports whether a number that a system call gave the daemon means the same to the
-// program that reads. Numbers about the daemon's own descriptors and signals do not.
+// passable reports whether an error number of one of the daemon's system calls means the same to
+// the program that gets it. Numbers about the daemon's own descriptors and signals do not.
 func passable(e syscall.Errno) bool {
 	switch e {
 	case 0, syscall.ENOSYS, syscall.ENOTSUP, syscall.EBADF, syscall.EFAULT,

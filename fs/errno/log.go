@@ -85,7 +85,7 @@ func (l *Log) remember(e Recent) {
 	l.last = append(l.last, e)
 }
 
-// Latest returns the errors that were written last, in the order in which they happened.
+// Latest returns the errors that were written last, oldest first.
 func (l *Log) Latest() []Recent {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -28,11 +28,11 @@ func Of(path, view string) Key { return Key{path, view} }
 // linkView begins the views of links.
 const linkView = "link."
 
-// OfGhost returns the key of a name that is left of the file of a view, of the array that was at
-// path.
+// OfGhost returns the key of a name that is left of a view's file. Its array was at path.
 func OfGhost(path string, v view.View) Key { return Key{path, "ghost." + v.Name()} }
 
-// OfLink returns the key of a link at path, of a view if it leads to an array, otherwise nil.
+// OfLink returns the key of a link at path. If the link leads to an array, v is a view of the
+// array, otherwise nil.
 func OfLink(path string, v view.View) Key {
 	if v == nil {
 		return Key{path, linkView}

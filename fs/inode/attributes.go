@@ -30,8 +30,8 @@ const (
 	// Timeout is how long the kernel may believe attributes and names. A change of the store shows
 	// after it at most.
 	Timeout = time.Second
-	// blockSize is st_blksize of files: programs that look at it read and write that much at a
-	// time.
+	// blockSize is st_blksize of files, in bytes: programs that look at it read and write so much
+	// at a time.
 	blockSize = 1 << 20
 	// dirBlockSize is st_blksize of directories: glibc asks for so many bytes of a listing at once.
 	dirBlockSize = 256 << 10

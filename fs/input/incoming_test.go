@@ -120,8 +120,7 @@ func TestIncomingRefused(t *testing.T) {
 	}
 }
 
-// TestIncomingEmpty: a file that has nothing in it yet is not an error, and one that was only made
-// large is.
+// TestIncomingEmpty: an empty file is not an error yet, but a file that was only made large is one.
 func TestIncomingEmpty(t *testing.T) {
 	var m memory
 	in, _ := into(&m)

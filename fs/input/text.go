@@ -62,9 +62,9 @@ func (t *Text) Refresh(stored func() (text []byte, version string, err error)) {
 	}
 }
 
-// Apply makes the document what the text says, by take, which returns the version of the document
-// that is stored then. An empty text has no effect yet: shells close a duplicate of the file before
-// they write.
+// Apply calls take to make the document what the text says. take returns the version of the
+// document that is stored then. An empty text has no effect yet: shells close a duplicate of the
+// file before they write.
 func (t *Text) Apply(take func(text []byte) (version string, err error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,8 +158,8 @@ func (t *Text) refuses(p []byte) error {
 	return t.judge(slices.Concat(t.text, p))
 }
 
-// refuse notes what a refused WRITE has brought, once where the program tries again. bsdtar extends
-// a file of which a WRITE was refused by a zero byte, which no text has.
+// refuse notes what a refused WRITE has brought, but only once if the program tries again. After a
+// refused WRITE, bsdtar extends the file by a zero byte, which no text has.
 func (t *Text) refuse(p []byte) {
 	tries := bytes.HasSuffix(t.refusedText, p)
 	extends := len(bytes.Trim(p, "\x00")) == 0

@@ -115,8 +115,8 @@ func (f *Files) document(x *transient.File, as As) error {
 	return f.Documents.Written(as.Path, text).ApplyInTurn(f.Ctx, as.By, document.Opened)
 }
 
-// array makes the .npy file that a transient holds an array, or the new content of the one that is
-// there.
+// array makes an array of the .npy file that a transient holds. If the array is there already, the
+// file becomes its new content.
 func (f *Files) array(v view.HeaderView, x *transient.File, as As) error {
 	header, t, err := view.ReadHeader(v, x.Path(), view.Written{ReaderAt: x.Bytes, Size: x.Size()})
 	if err != nil {

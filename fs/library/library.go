@@ -21,9 +21,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// A Zarr library that opens a mount must get an error that says to open the store itself. Reading
-// fails because of what the documents of groups say in a mount (meta.InMount), and those that a
-// library alone looks for (signpostNode). This package is about writing.
+// A Zarr library that opens a mount must get an error with the advice to open the store itself.
+// Reading fails because of two kinds of documents: those of groups in a mount (meta.InMount), and
+// those that only a library looks for (signpostNode). This package is about writing.
 
 // Answers are what such libraries get.
 type Answers struct {
@@ -89,9 +89,9 @@ func (l *Answers) MissedInNew(ctx context.Context, dir, name string) {
 	l.tellLibrary(ctx, "create", dir, name)
 }
 
-// ReadInNew answers for the document of the group at dir, which the caller has opened to read it. A
-// library that wants format 3 alone makes the folder, and then reads the document, in threads that
-// it has for that. It finds no array or group there, and stops. Then that group goes. Scripts that
+// ReadInNew answers for the document of the group at dir. The caller has opened the document to
+// read it. A library that wants only format 3 makes the folder, and then reads the document, in
+// separate threads. It finds no array or group there, and stops. Then the group goes. Scripts that
 // edit the document of a new group do both in the first thread of their process.
 func (l *Answers) ReadInNew(ctx context.Context, dir string) {
 	if !l.MadeBy(ctx, dir) {

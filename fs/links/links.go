@@ -1,5 +1,5 @@
-// Package links makes, joins and removes the links that the store has, by the names under which the
-// mount shows them. A link to an array has as many names as the array has views.
+// Package links makes, joins and removes the links of the store, by the names under which the mount
+// shows them. A link to an array has as many names as the array has views.
 package links
 
 import (

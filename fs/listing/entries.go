@@ -42,7 +42,7 @@ func (l *Listing) show(c zarrcore.Child) error {
 	return nil
 }
 
-// subject returns the array that is the child at path, or to which it leads.
+// subject returns the child at path if it is an array, otherwise the array to which it leads.
 func (l *Listing) subject(c zarrcore.Child, path string) (view.Subject, error) {
 	elements := c.Elements
 	if c.Link.ToArray() {
@@ -51,8 +51,8 @@ func (l *Listing) subject(c zarrcore.Child, path string) (view.Subject, error) {
 	return view.Seen(l.ctx, l.H, elements, path, view.HaveBy(l.Names.Views()))
 }
 
-// showGroup makes the entries of the files that show the group at path, where they are listed. A
-// child that has such a name hides it.
+// showGroup makes the entries of the listed files that show the group at path. A child with the
+// name of such a file hides the file.
 func (l *Listing) showGroup(name, path string) {
 	for _, v := range l.Names.Views() {
 		if _, ofGroups := v.(view.GroupView); !ofGroups {

@@ -19,7 +19,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
-// TestEntries lists an array beside a group that has the name of its .npy, and a file that the
+// TestEntries lists an array beside a group with the name of the array's .npy, and a file that the
 // store does not have. A view that was removed is not there.
 func TestEntries(t *testing.T) {
 	m := mountOf(t)

@@ -253,8 +253,8 @@ func (t *Files) free(m *File) {
 	m.plain = plain{}
 }
 
-// release closes the files that are freed, which may take a while: they have no name. No lock is
-// held.
+// release closes the freed files. This may take a while: they have no name, so the close deletes
+// their data. No lock is held.
 func (t *Files) release() {
 	t.mu.Lock()
 	freed := t.freed
@@ -303,8 +303,8 @@ func (t *Files) progress(m *File, n int64) error {
 	return nil
 }
 
-// Status returns how many files are materialised, and the bytes of scratch that they take, also
-// those that are being written.
+// Status returns how many files are materialised, and the bytes of scratch in use. The bytes
+// include those of files that are being written.
 func (t *Files) Status() (files, bytes int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

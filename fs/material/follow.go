@@ -25,8 +25,8 @@ func (t *Files) follows(path string) (any bool) {
 	return any
 }
 
-// Rewrite writes all of the array at path, which was changed as a whole, to the files that are
-// followed. Outdate was called before the change. Files that came since then are outdated too.
+// Rewrite writes all of the array at path to the files that are followed. The array was changed as
+// a whole. Outdate was called before the change. Files that came since then are outdated too.
 func (t *Files) Rewrite(path string) {
 	t.Outdate(path)
 	if !t.follows(path) {
@@ -41,7 +41,7 @@ func (t *Files) Rewrite(path string) {
 	t.Follow(path, arr.Live(), view.Everything, true)
 }
 
-// Follow writes a stretch of the array at path that has changed to the files that are followed.
+// Follow writes a changed stretch of the array at path to the files that are followed.
 func (t *Files) Follow(path string, arr *zarrcore.Array, s view.Stretch, resized bool) {
 	for _, m := range t.followers(path) {
 		if err := m.follow(arr, s, resized); err != nil {

@@ -36,12 +36,12 @@ const (
 	longHash = 16
 )
 
-// Show returns the directory entry that stands for a node's name. It is the name itself, except
-// that bytes which no entry can hold, or which would upset a terminal, are written %XX: '/', NUL,
-// control characters, marks that change the direction of text, separators of lines and paragraphs,
-// bytes that are not UTF-8, and the whole of "", ".", ".." and ".zarrfs" (their first byte). A '%'
-// is written %25 only where it would otherwise read as one of our marks. A name that becomes too
-// long is shortened and ends in its hash: see longName.
+// Show returns the directory entry that stands for a node's name. It is the name itself, except for
+// bytes that are written %XX: no entry can hold them, or they would upset a terminal. They are '/',
+// NUL, control characters, marks of the direction of text, separators of lines and paragraphs, and
+// bytes that are not UTF-8. In the names ".", ".." and ".zarrfs" the first byte is written so. The
+// empty name is written %_. A '%' is written %25 only where it would otherwise read as one of our
+// marks. A name that becomes too long is shortened and ends in its hash: see longName.
 func Show(name string) string {
 	shown := Escape(name)
 	if len(shown) > MaxShown {

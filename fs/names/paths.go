@@ -42,8 +42,8 @@ func IsUnder(path, top string) bool {
 		(len(path) == len(top) || path[len(top)] == '/' || top == "")
 }
 
-// Moved returns what becomes of a path when from, at which or below which it lies, is renamed to
-// to.
+// Moved returns what becomes of a path when from is renamed to to. The path is from or lies below
+// it.
 func Moved(path, from, to string) string { return to + path[len(from):] }
 
 // ShowLink returns the text of a link with each name as it is shown.

@@ -11,8 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// TestMatlabNames: a name that MATLAB can have is kept, and each other one becomes a name that no
-// other node of the group has.
+// TestMatlabNames: a name valid in MATLAB is kept, and each other one becomes a name that no other
+// node of the group has.
 func TestMatlabNames(t *testing.T) {
 	long := string(bytes.Repeat([]byte("n"), 70))
 	var children []zarrcore.Child

@@ -194,7 +194,7 @@ func (n *node[S, P]) each(path string, change func(path string, s P)) {
 	n.at(path, func(n *node[S, P]) { n.all(path, change) })
 }
 
-// all changes the states of a node, whose path that is, and of those below it.
+// all changes the states of the node at path, and of the nodes below it.
 func (n *node[S, P]) all(path string, change func(path string, s P)) {
 	if n.state != nil {
 		n.change(func(s P) { change(path, s) })

@@ -66,8 +66,8 @@ func axisNamed(names []string, among ...string) int {
 	})
 }
 
-// Along returns the indexes that are drawn of an array of that shape: of the array itself, or of
-// another resolution of it. Of axes that are not drawn that is the one in the middle.
+// Along returns the indexes to draw of an array of the given shape: of the array itself, or of
+// another resolution of it. An axis that is not drawn has only the index in its middle.
 func (p Plan) Along(shape []int64) []layout.Indexes {
 	along := make([]layout.Indexes, len(shape))
 	for i, n := range shape {

@@ -62,8 +62,8 @@ func (p *Paths) Move(from, to string, replace bool, renamed identity.Key) error 
 }
 
 // MoveAwaited moves the file of a view whose array is not there yet, and what was written to it. It
-// calls rename, which is to call file in the step in which it moves what stands for the array: the
-// file finds that by its own place.
+// calls rename. rename moves what stands for the array, and calls file in the same step, because
+// the file finds it by its own place.
 func (p *Paths) MoveAwaited(
 	from, to string, v view.View, rename func(file func()) error,
 ) error {
@@ -77,12 +77,12 @@ func (p *Paths) MoveAwaited(
 }
 
 // Another program may remove an array or group in the store. Nothing tells the mount. It finds out
-// when the name is to be that of something new, or when a file that is open has to be stored. What
-// was written to such a file must reach neither the next array of that name nor bring the old one
-// back. A program that writes it gets ESTALE.
+// when something new is to get the name, or when an open file has to be stored. What was written to
+// such a file must neither reach the next array of that name nor bring the old one back. A program
+// that writes the file gets ESTALE.
 
-// Vacate frees a name at which, or below which, the store has nothing any more, because another
-// program has removed what was there. Programs that have files of it open get errors from then on.
+// Vacate frees the name at path, after another program has removed what the store had at or below
+// it. Programs that have files of these open get errors from then on.
 func (p *Paths) Vacate(ctx context.Context, path string) error {
 	vanished, err := p.vanishedBelow(ctx, path)
 	if len(vanished) == 0 || err != nil || p.moves(vanished) {
@@ -101,8 +101,8 @@ func (p *Paths) Vacate(ctx context.Context, path string) error {
 	return nil
 }
 
-// vanishedBelow returns those of path and the paths below it which programs have open, and at which
-// the store has nothing.
+// vanishedBelow looks at path and the paths below it. It returns those that programs have open,
+// though the store has nothing there.
 func (p *Paths) vanishedBelow(
 	ctx context.Context, path string,
 ) (vanished []string, err error) {

@@ -39,12 +39,12 @@ type waitingTexts interface {
 // New returns the arrays of a mount.
 func New(of Mount) *Arrays { return &Arrays{of} }
 
-// Replace recreates the array at path as a document says, with the bytes that it has. A program
-// that copies a tree may come to an array's .npy first, which becomes an array with default chunks
-// and codecs. Then it comes to the array's document, which names others.
+// Replace recreates the array at path as a document says, with the array's bytes. A program that
+// copies a tree may come to an array's .npy first. The .npy becomes an array with default chunks
+// and codecs. Then the program comes to the array's document, which names others.
 //
 // It reports whether it has done so. If another program has changed the array meanwhile, or isFree
-// reports at the end that it must stay, nothing has been done.
+// reports at the end that the array must stay, nothing has been done.
 func (r *Arrays) Replace(
 	ctx context.Context, path string, doc []byte, isFree func() bool,
 ) (remade bool, err error) {

@@ -110,7 +110,8 @@ func (r *renaming) document(t resolve.Target, old *zarrcore.Node) error {
 	return nil
 }
 
-// groupDocument makes the document of the group t that of the group to which it is renamed.
+// groupDocument replaces the document of the group at r.path by that of the group t. A program
+// renames the document of t to the other one.
 func (r *renaming) groupDocument(t resolve.Target) error {
 	old, err := r.H.Node(r.Ctx, r.path)
 	if err == nil {

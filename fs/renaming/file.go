@@ -24,7 +24,8 @@ func (r *renaming) lacks() (bool, error) {
 	return r.Names.Lacks(r.Ctx, r.path, r.view)
 }
 
-// transient renames a transient: to a name that is not a view, or onto a view, which it becomes.
+// transient renames a transient to a name that is not a view, or onto a view. In the second case it
+// becomes the view, or waits until the view's array is there.
 func (r *renaming) transient(x *transient.File) error {
 	switch {
 	case x.Link != "":

@@ -39,8 +39,8 @@ func TestByDocument(t *testing.T) {
 	}
 }
 
-// TestContent: an array that is only the content of a .npy gets the attributes of the one that it
-// replaces. An array with a document of its own replaces all of the other one.
+// TestContent: an array made of a .npy alone gets the attributes of the array that it replaces. An
+// array with a document of its own replaces all of the other one.
 func TestContent(t *testing.T) {
 	a := arraysOf(t)
 	target := targetOf(t, a, "new", view.Headed())

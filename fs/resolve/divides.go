@@ -10,10 +10,9 @@ import (
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
-// Divides returns why nothing can be created by a name that names a part of an array which is
-// there: no such part can be shown. What is written to that name would be another array, or a
-// transient.
-// It returns nil for other names.
+// Divides returns why nothing can be created by the name of a part of an existing array: no such
+// part can be shown. What is written to that name would be another array, or a transient. It
+// returns nil for other names.
 func (r *Resolver) Divides(dir, name string) error {
 	base, v := view.Split(name)
 	if _, _, ok := names.CutPart(base); v == nil || !ok {

@@ -14,9 +14,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// outsideFile is the file of names.ControlDir to which links that leave the store seem to lead. It
-// never exists: such a link would lead to another thing for each program, or to one of another
-// machine.
+// outsideFile is a file of names.ControlDir. Links that leave the store seem to lead to it. The
+// file never exists. The own text of such a link would lead each program to another file, or to one
+// of another machine.
 const outsideFile = "outside"
 
 // LinkText returns the text of a link as the mount shows it, by a view of the array that it leads
@@ -101,15 +101,16 @@ func (r *Resolver) ParseLink(ctx context.Context, dir, shown string) (to LinkTar
 	return to, err
 }
 
-// isOutside reports whether the text of a link is that by which links that leave the store are
-// shown. A copy of such a link may lie in another folder, and its text then leads elsewhere.
+// isOutside reports whether a link has the text that the mount shows for links out of the store. A
+// copy of such a link may lie in another folder, and its text then leads elsewhere.
 func isOutside(elems []string) bool {
 	above := len(elems) - 2
 	return above >= 0 && elems[above] == names.ControlDir && elems[above+1] == outsideFile &&
 		!slices.ContainsFunc(elems[:above], func(elem string) bool { return elem != ".." })
 }
 
-// within returns an absolute path as one below the mount, by the path at which that was mounted.
+// within returns an absolute path relative to the mount, if the path is the original mountpoint or
+// lies below it.
 func (r *Resolver) within(absolute string) (rel string, ok bool) {
 	clean := path.Clean(absolute)
 	if r.o.Mount == "" || !names.IsUnder(clean, r.o.Mount) {

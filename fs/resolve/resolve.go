@@ -80,10 +80,10 @@ func New(ctx context.Context, h *zarrcore.Hierarchy, o Options, rec Reader, rem 
 	return r
 }
 
-// RootName returns the name of the files that show the root, where that is a group.
+// RootName returns the name of the files that show the root, if the root is a group.
 func (r *Resolver) RootName() string { return names.Show(r.o.Name) }
 
-// Alone returns the store's root as a child, and whether that is an array.
+// Alone returns the store's root as a child. ok reports whether the root is an array.
 func (r *Resolver) Alone() (root zarrcore.Child, ok bool) {
 	return zarrcore.Child{Name: r.o.Name, Kind: zarrcore.ArrayNode, Elements: r.elements}, r.alone
 }
@@ -180,8 +180,8 @@ func (r *Resolver) isOfRoot(dir, base string, v view.View) bool {
 	return ofGroups && dir == "" && !r.alone && base == names.Show(r.o.Name)
 }
 
-// resolvePart finds a part of an array, whose name has the expression that says which. An array
-// whose own name is like that was looked for before.
+// resolvePart finds a part of an array by the expression in the name. An array whose own name is
+// like that was looked for before.
 func (r *Resolver) resolvePart(ctx context.Context, dir, base string, v view.View) (Target, error) {
 	shown, expression, ok := names.CutPart(base)
 	if !ok {
@@ -230,8 +230,8 @@ func (r *Resolver) Hides(ctx context.Context, dir, first string) bool {
 	return first == GroupFile || r.IsGroup(ctx, dir, first)
 }
 
-// IsGroup reports whether a name that looks like a view belongs to a group, or to a link that is
-// shown by its own name.
+// IsGroup reports whether a name that looks like a view belongs to a group, or to a link shown by
+// its own name.
 func (r *Resolver) IsGroup(ctx context.Context, dir, name string) bool {
 	if !r.mayExist(ctx, dir, name) {
 		return false
@@ -247,8 +247,7 @@ func (r *Resolver) mayExist(ctx context.Context, dir, shown string) bool {
 	return !ok || r.h.MayHold(ctx, names.Join(dir, name))
 }
 
-// resolveGroup finds the group that is shown as name, or a link that is shown by its own name
-// alone.
+// resolveGroup finds the group shown as name, or a link that is shown by its own name alone.
 func (r *Resolver) resolveGroup(ctx context.Context, dir, name string) (Target, error) {
 	n, err := r.Child(ctx, dir, name)
 	if err != nil {
@@ -260,7 +259,7 @@ func (r *Resolver) resolveGroup(ctx context.Context, dir, name string) (Target, 
 	return Target{Node: n}, nil
 }
 
-// resolveAlone finds a view of the root, where that is an array.
+// resolveAlone finds a view of the root, if the root is an array.
 func (r *Resolver) resolveAlone(ctx context.Context, name string) (Target, error) {
 	base, v := view.Split(name)
 	if v == nil {
@@ -415,9 +414,8 @@ func (r *Resolver) NewPath(dir, name string) (path string, err error) {
 	return "", NotShown(name)
 }
 
-// Shows reports whether a view shows the node: as a file, or as a link to one. A link that leads
-// nowhere is found by the names of all views that keep an array, so that nothing else can be
-// created there.
+// Shows reports whether a view shows the node: as a file, or as a link to one. A link to nowhere is
+// found by the names of all views that keep an array. So nothing else can be created there.
 func (r *Resolver) Shows(ctx context.Context, n *zarrcore.Node, v view.View) (bool, error) {
 	switch {
 	case n.Kind == zarrcore.LinkNode && n.Link.Err != nil:

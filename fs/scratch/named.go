@@ -84,8 +84,8 @@ func (a *Files) End() error {
 	return errors.Join(os.RemoveAll(a.dir), a.lock.Close())
 }
 
-// Keep gives the file, which is called shown in the mount, a name that survives a kill of the
-// process.
+// Keep gives the file a name that survives a kill of the process. In the mount the file is called
+// shown.
 func (s *File) Keep(shown string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 // editors need them.
 const Least = 64 << 20
 
-// Space bounds what files that are not arrays take of the scratch folder, also those that were
-// removed and are still open. Lines that are not stored yet count as well. It looks at the files
-// themselves, for holes take nothing, but not for each write.
+// Space limits the bytes of the scratch folder for files that are not arrays. Removed files count
+// as long as they are open. Lines that are not stored yet count as well. Space looks at the files
+// themselves, since holes take nothing, but not at each write.
 type Space struct {
 	Limit int64 // bytes
 

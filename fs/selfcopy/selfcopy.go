@@ -16,7 +16,7 @@ import (
 // resize nor remove the array through another. Other programs can: a script that keeps a.npy mapped
 // and appends to a.raw knows what it does.
 
-// Readers are the handles by which a file's bytes are read, and the threads that opened them.
+// Readers are the handles for reading a file's bytes, and the threads that opened them.
 type Readers struct {
 	mu      sync.Mutex
 	threads map[any]int

@@ -104,9 +104,9 @@ func (s *Paths) Check(path string, h *Home) error {
 	return nil
 }
 
-// CreateAt creates the array at the path that where returns, which is a file's. The group
-// may have just been renamed in this mount. The file gets its new path right after the store has
-// renamed the group, and is created there.
+// CreateAt creates the array at the path of a file, as returned by where. The group may have just
+// been renamed in this mount. The file gets its new path right after the store has renamed the
+// group, and the array is created there.
 func (s *Paths) CreateAt(
 	where func() string, create func(path string) (*zarrcore.Array, error),
 ) (*zarrcore.Array, error) {
@@ -152,9 +152,10 @@ func ErrVanished(path string) error {
 		"is not stored; write it to the file that is there now", syscall.ESTALE, path)
 }
 
-// WhereItIs calls do, which returns the path at which it has looked for an array or group. If there
-// is nothing, do is called again once where returns another path, since a rename may be under way.
-// isThere reports whether the mount knows that the array or group was there and did not end.
+// WhereItIs calls do. do looks for an array or group, and returns the path at which it has looked.
+// If there is nothing, do is called again once where returns another path, since a rename may be
+// under way. isThere reports whether the mount knows that the array or group was there and did not
+// end.
 func (s *Paths) WhereItIs(
 	where func() string, isThere func() bool, do func() (path string, err error),
 ) (path string, err error) {

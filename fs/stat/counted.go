@@ -12,8 +12,8 @@ import (
 // line.
 const leastLine = 2
 
-// LeastLines returns the least size that the lines of an array may have that is not counted; 0 if
-// its shape is not known.
+// LeastLines returns the least size that the lines of an uncounted array may have; 0 if its shape
+// is not known.
 func LeastLines(m *meta.Array) int64 {
 	items := *m
 	items.Type.Size = leastLine
@@ -25,8 +25,8 @@ func LeastLines(m *meta.Array) int64 {
 }
 
 // Counted counts the elements of an array, to the end if toEnd is set. Otherwise ok reports whether
-// that was done within wait. If it was not, found is the least that there may be. That is not 0:
-// tar does not open such a file, because it is empty.
+// that was done within wait. If it was not, found is the least that there may be. That is not 0,
+// because tar does not open a file of size 0.
 func Counted(
 	ctx context.Context, arr *zarrcore.VlenArray, wait time.Duration, toEnd bool,
 ) (found zarrcore.Count, ok bool, err error) {

@@ -8,9 +8,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// This file has the time of an array's data. Programs that copy what has changed compare it with
-// the one that they saw before, so a change must never leave it as it was. It may lag behind the
-// objects: those of a large array are too many to look at. Their directories tell most of it.
+// This file is about the time of an array's data. Programs that copy only changes compare this time
+// with its former value. So each change of the data must change the time. The time may lag behind
+// the objects: those of a large array are too many to look at. Their directories tell most of it.
 
 // times are what is known of the time of an array's data.
 type times struct {

@@ -108,7 +108,8 @@ func (c *Cache) believed(took time.Duration) time.Duration {
 	return max(takenFor, takenCost*took, min(all, allFor))
 }
 
-// counted returns e, which may be nil, for an array that was counted just now, which took so long.
+// counted returns a copy of e with the count s of the array n, made just now. e may be nil. took is
+// the time that the count took.
 func (e *TakenPart) counted(n *zarrcore.Node, s Taken, took time.Duration) *TakenPart {
 	now := e.clone()
 	now.Taken, now.version, now.at, now.took = s, n.Version, time.Now(), took

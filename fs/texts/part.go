@@ -107,8 +107,8 @@ func (t *Files) MoveIn(path string, do func() error, also func(from, to string))
 
 // InDirectory calls open with what is known of the path that where returns, and the identity of the
 // directory there. Texts that were opened in another directory have ended then. If this mount
-// recreates the array meanwhile, it asks for the identity again: an open with the former one would
-// end texts that go on, or begin one that has ended. isAgain reports whether that was so.
+// recreates the array meanwhile, it asks for the identity again: an open with the former identity
+// would end texts in use, or begin a text that has ended. isAgain reports whether it asked again.
 func (t *Files) InDirectory(
 	where func() string, open func(s *Part, identity string),
 ) (isAgain bool) {

@@ -12,8 +12,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
-// identified is a store whose directory has an identity, and in which something happens right after
-// that was asked for.
+// identified is a store whose directory has an identity. It calls asked right after a request for
+// the identity.
 type identified struct {
 	*memstore.Driver
 	identity string

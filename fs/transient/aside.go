@@ -30,8 +30,8 @@ func (t *Files) SetAside(x *File) {
 	t.renameKept(x)
 }
 
-// renameKept gives the bytes of a file the name that it has now, by which they would be kept if the
-// process were killed.
+// renameKept gives the bytes of a file the file's present name. If the process is killed, the bytes
+// are kept by this name.
 func (t *Files) renameKept(x *File) {
 	if x.Bytes == nil {
 		return // it is a link, or only announced

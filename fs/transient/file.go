@@ -123,7 +123,7 @@ func (x *File) EachPiece(off int64, do func(p []byte, at int64) error) error {
 	return nil
 }
 
-// orUnexpected replaces the end of a file that should go on by an error that says so.
+// orUnexpected replaces io.EOF by io.ErrUnexpectedEOF, for a file that should go on.
 func orUnexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

@@ -41,7 +41,7 @@ type Origin struct {
 type States struct {
 	Files pathstate.Parts[Named]
 
-	// No program sees these: texts that became no document, and files that were set aside.
+	// No program sees these: texts that did not become a document, and files set aside.
 	Texts pathstate.Parts[Named]
 }
 

@@ -58,7 +58,7 @@ func TestAnnouncedFileIsHeld(t *testing.T) {
 	}
 }
 
-// renamedFile is an announced file that is renamed, and the place that its node knows.
+// renamedFile is an announced file that is renamed, with its place as known to its node.
 type renamedFile struct {
 	*File
 	all    *Files

@@ -90,7 +90,7 @@ func filesOf(all []*File) (files []*scratch.File) {
 	return files
 }
 
-// Keep keeps the files that are not views in the folder that ToKeep names. If that fails it keeps
+// Keep keeps the files that are not views, in the folder named by ToKeep. If that fails it keeps
 // them in the scratch folder and returns an error. It does so once: what is written later is not in
 // the folder, unless a file was only given a name there.
 func (t *Files) Keep() error {

@@ -17,7 +17,7 @@ func (p *Named) Ended() {}
 // IsEmpty implements pathstate.Part.
 func (p *Named) IsEmpty() bool { return len(*p) == 0 }
 
-// Join adds those that have stayed in a group in whose place another one was moved.
+// Join adds the files that have stayed. Another group was moved to the place of their group.
 func (p *Named) Join(stayed Named) {
 	for name, x := range stayed {
 		for (*p)[name] != nil {
@@ -48,8 +48,8 @@ func (p *Named) remove(x *File) bool {
 	return had
 }
 
-// discard takes the name from the file that has it, which no program has open. It returns the file,
-// or nil if no file has the name. The caller then calls forget.
+// discard takes the name from the file that has it. No program has this file open. discard returns
+// the file, or nil if no file has the name. The caller then calls forget.
 func (p *Named) discard(name string) *File {
 	x := (*p)[name]
 	delete(*p, name)

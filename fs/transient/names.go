@@ -43,8 +43,8 @@ func temporary(name string) bool {
 var errOther = fmt.Errorf("%w: no other files than those of arrays are taken here (--other-files "+
 	"refuse)", errors.ErrUnsupported)
 
-// RefusesName returns why a file that is not a view, or the view of an array that is not there,
-// cannot have a name; nil: it can.
+// RefusesName returns why a file cannot have a name; nil: it can. The file is not a view, or it is
+// a view of an array that is not there.
 func (t *Files) RefusesName(name string) error {
 	if !t.o.Refuse || temporary(name) {
 		return nil

@@ -2,7 +2,7 @@ package transient
 
 import "testing"
 
-// TestTemporary holds which names may be those of files that become views soon.
+// TestTemporary checks the names of files that may become views soon.
 func TestTemporary(t *testing.T) {
 	for _, name := range []string{
 		".a.npy.Xy7z12", "a.json~", "4913", ".a.json.swp", "sedaB3xYz", "a.npy.part", "tmpab12_x9q",

@@ -175,8 +175,8 @@ func (c *Flat) Close() {
 // readTries is how often a READ is begun again because the array got another size meanwhile.
 const readTries = 10
 
-// Read reads at most n bytes at off, all of them from one generation. In a generation that is
-// truncated meanwhile, the lost rows would read as the fill value, which nobody has written.
+// Read reads at most n bytes at off, all of them from one generation. If a generation is truncated
+// meanwhile, its lost rows would read as the fill value, which nobody has written.
 func (c *Flat) Read(ctx context.Context, off, n int64) (r *Found, err error) {
 	return c.steady(ctx, func(g *generation) (*Found, error) {
 		return g.Read(ctx, off, min(n, g.Size()-off)) // it may have become smaller just now

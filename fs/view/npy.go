@@ -61,8 +61,8 @@ func (v npyView) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (
 	return c, err
 }
 
-// Parts returns the header that NumPy would write, and the array whose bytes follow: of one in
-// Fortran order the transposed one.
+// Parts returns the header that NumPy would write, and the array of the bytes behind it. For an
+// array in Fortran order, that is the transposed array.
 func (npyView) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
 	data, fortran := a.Transposed()
 	if !fortran {

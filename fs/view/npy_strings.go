@@ -12,12 +12,12 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// fixedMost is the most bytes that an element may have in the .npy view of an array whose elements
-// have no fixed size: one long text among many short ones would make a file of nothing but padding.
+// fixedMost is the most bytes of an element in the .npy view of an array whose elements have no
+// fixed size: one long text among many short ones would make a file of nothing but padding.
 const fixedMost = 64 << 10
 
 // fixed is the content of a .npy file of such an array: NumPy's header, and its elements as strings
-// of the width that the widest has.
+// of the width of the widest.
 type fixed struct {
 	head  []byte
 	arr   *zarrcore.VlenArray

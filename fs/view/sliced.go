@@ -19,8 +19,8 @@ type sliced struct {
 	text string // the expression
 }
 
-// Sliced returns the view of a part of an array. An expression that names no part of this array, or
-// one that the view v cannot show, is an errno.NoPart.
+// Sliced returns the view of a part of an array. If text names no part of this array, or a part
+// that the view v cannot show, the error is an errno.NoPart.
 func Sliced(v View, text string, array Subject) (View, error) {
 	of, ok := v.(ArrayView)
 	m := array.Meta()

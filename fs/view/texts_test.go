@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTextsNameViews: the texts that name views for a purpose name those that serve it.
+// TestTextsNameViews: texts that name views for a purpose name the right views.
 func TestTextsNameViews(t *testing.T) {
 	const want = "truncate the .raw or .jsonl file of an array to remove its rows"
 	if got := ErrEmpty(Headed()).Error(); !strings.Contains(got, want) {

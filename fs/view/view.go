@@ -302,7 +302,7 @@ func Split(name string) (base string, v View) {
 	return base, v
 }
 
-// Keeping returns the views that keep an array, in the order in which they are listed.
+// Keeping returns the views that keep an array, in the order of All.
 func Keeping() (keeping []View) {
 	for _, v := range views {
 		if v.IsKeeper() {

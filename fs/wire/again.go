@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Again knows the threads that got ESTALE, at which the kernel looks a name up again. It does that
-// once for each call, so a second ESTALE would reach the program. The zero value knows none.
+// Again knows the threads that got ESTALE. At this error the kernel looks a name up again. It does
+// so once for each call, so a second ESTALE would reach the program. The zero value knows none.
 //
 // No request says which call it belongs to. But in the same call the kernel comes to a file by the
-// look for its name, or has no name for it at all. A file by another name, which it did not look
-// up, is asked for in the next call.
+// lookup of its name, or has no name for it at all. A request for a file that the kernel did not
+// look up belongs to the next call.
 type Again struct {
 	some    atomic.Bool // there may be threads
 	mu      sync.Mutex  // innermost
@@ -22,7 +22,7 @@ type Again struct {
 // told is what is known of a thread that got ESTALE.
 type told struct {
 	at   time.Time
-	node uint64 // the generation of the node that it got it of, or that it has looked up since
+	node uint64 // the generation of the node of that answer, or of one looked up since
 }
 
 const (

@@ -32,8 +32,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestAgainByNode: in one call, the kernel looks the name up before it asks for the file. So a file
-// that was not looked up belongs to the next call, which may follow at once.
+// TestAgainByNode: in one call, the kernel looks the name up before it asks for the file. So a
+// request for a file that was not looked up belongs to the next call. That call may follow at once.
 func TestAgainByNode(t *testing.T) {
 	var a Again
 	a.Found(1, 7) // before any

@@ -8,10 +8,10 @@ import (
 	"github.com/zarrfs/zarrfs/fs/program"
 )
 
-// Caller returns the process that sent a request; PID 0 is one that cannot be seen.
+// Caller returns the process that sent a request; PID 0: it cannot be seen.
 func Caller(ctx context.Context) program.Process { return program.OfThread(Thread(ctx)) }
 
-// Thread returns the thread that sent a request; 0 is one that cannot be seen.
+// Thread returns the thread that sent a request; 0: it cannot be seen.
 func Thread(ctx context.Context) int {
 	c, ok := ctx.(*fuse.Context)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 )
 
 // If the answer to a READ for the page cache is too short, the kernel fills the page with zeros. A
-// program sees them as long as the kernel believes that the file reaches that far. A request for
+// program sees them as long as the file reaches that far, as the kernel believes. A request for
 // another size is such a case. The program that truncates the file already has the answer. But a
 // reader may see the page before that program gets a CPU to note the new size. On a busy machine
 // that takes many milliseconds.
@@ -21,8 +21,8 @@ const (
 	// SizeAsked is the time between two questions which size the kernel has.
 	SizeAsked = 500 * time.Microsecond
 
-	// These two are for where the kernel cannot be asked: in which a program that is not kept from
-	// its CPU notes the answer, and in which one that is notes it, mostly.
+	// These two are for a kernel that cannot be asked. A program that has a CPU notes the answer
+	// within sizeNoted. A program that waits for a CPU mostly notes it within sizeLate.
 	sizeNoted = 50 * time.Millisecond
 	sizeLate  = time.Second
 )
@@ -56,18 +56,18 @@ func (s *Sizing) Overrates(off int64, number uint64, path func() string) bool {
 		return false
 	}
 	size, known := kernelSize(path(), number)
-	if !known { // the program that cut the file may wait for the very page that is to be read
+	if !known { // the program that cut the file may itself wait for this page
 		return answered < sizeNoted || answered < sizeLate &&
 			program.WaitsForCPU(int(s.thread.Load()))
 	}
 	return size > off
 }
 
-// kernelSize returns the size that the kernel believes the file at path to have, if that has the
-// inode number. It is asked through the mount, for what it knows by itself: a request that came
-// back to the daemon might wait for the very page that is to be read. So the size is not known if
-// the kernel has forgotten a name on the way to the file. It is not known either if the mount was
-// moved, or before Linux 5.12.
+// kernelSize returns the size of the file at path as the kernel believes it, if the file has that
+// inode number. The kernel is asked through the mount, but only for what it knows by itself. A
+// request back to the daemon might wait for the very page that is to be read. So the size is not
+// known if the kernel has forgotten a name on the way to the file. It is not known either if the
+// mount was moved, or before Linux 5.12.
 func kernelSize(path string, number uint64) (size int64, known bool) {
 	return sizeAt(path, number, unix.AT_STATX_DONT_SYNC)
 }

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel lets no process end, even by SIGKILL, that waits for a request which a mount has
-// begun. A daemon that asked its own mount would wait for itself then, for ever. So another process
-// asks, and ends with the daemon.
+// Once a mount has begun a request, the process that waits for it cannot end, even by SIGKILL. A
+// daemon that asked its own mount would then wait for itself, for ever. So another process asks,
+// and ends with the daemon.
 
 // Teller makes the kernel ask a daemon for the sizes of files, by a process of its own.
 type Teller struct {

@@ -299,8 +299,8 @@ func (w *Array) over() bool {
 	return len(w.opens) == 0 && !w.npyEnds && (w.arr == nil || !w.arr.Unsaved())
 }
 
-// Arrive finds the array at the path to which it was moved, for a request that is about to change
-// it. Live cannot do so, because it asks no store.
+// Arrive finds a moved array at its new path, for a request that is about to change the array. Live
+// cannot do so, because it does not ask the store.
 func (w *Array) Arrive(ctx context.Context) {
 	if arr := w.Live(); arr != nil {
 		arr.Arrive(ctx)

@@ -39,7 +39,7 @@ func (d derived) size() int64 { return d.end() + d.v.Tail(d.data.Size()) }
 // end returns where the bytes of the array end.
 func (d derived) end() int64 { return int64(len(d.head)) + d.data.Size() }
 
-// setSize takes the two sizes that programs set that write all of a file: nothing, and all.
+// setSize takes the two sizes that a program sets if it writes all of a file: nothing, and all.
 func (d derived) setSize(ctx context.Context, size int64) error {
 	switch size {
 	case 0:
@@ -187,8 +187,8 @@ func BehindHeader(
 	return p[n:], 0, nil
 }
 
-// BeforeTail returns the part of p that belongs to the array, of which so many bytes are left. What
-// was written behind it must be zeros, as they are there.
+// BeforeTail returns the part of p that belongs to the array. left is the number of bytes from the
+// place of p to the end of the array. What was written behind that must be zeros, as in the file.
 func BeforeTail(v view.ArrayView, p []byte, left int64) ([]byte, error) {
 	n := min(int64(len(p)), max(0, left))
 	if len(bytes.Trim(p[n:], "\x00")) > 0 {

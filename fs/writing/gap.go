@@ -9,15 +9,15 @@ import (
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
-// Programs that copy a sparse file write nothing where it has holes, which are zero bytes: they
-// write behind the end of the copy, or set its size. An array that gets longer has its fill value
-// there. Where that is another than zero bytes, the holes must be written.
+// Programs that copy a sparse file write nothing for its holes: they write behind the end of the
+// copy, or set its size. A hole means zero bytes, but an array that gets longer has its fill value
+// there. If the fill value is not zero bytes, the holes must be written.
 
 // zeros is what is written to a hole at once.
 var zeros [1 << 20]byte
 
-// copied returns up to where a view's file has what a program has copied to it. It also reports
-// whether the bytes behind that must become zero where nothing is written to them.
+// copied returns the end of what a program has copied to a view's file. sparse reports whether the
+// bytes behind this end must become zero where nothing is written to them.
 func (w viewFile) copied(ctx context.Context) (end int64, sparse bool) {
 	arr := w.Live()
 	if arr == nil || len(bytes.Trim(arr.Meta().Fill, "\x00")) == 0 {

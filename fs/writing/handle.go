@@ -45,7 +45,7 @@ func NewHandle(
 // shown returns the file as its array shows it.
 func (h *Handle) shown() viewFile { return viewFile{h.Of, h.View} }
 
-// IsEmptied reports whether the handle is of a .npy file that is empty, of an array that is there.
+// IsEmptied reports whether the handle is of an empty .npy file of an existing array.
 func (h *Handle) IsEmptied() bool {
 	in := h.Of.Awaiting(h.View)
 	return in != nil && in.Size() == 0 && h.Of.Live() != nil
@@ -126,14 +126,14 @@ func (h *Handle) Store(durable bool) error {
 	w.TellPaged()
 	before := f.extent()
 	err := w.Flush(w.table.Ctx, h.View, h, durable)
-	// A header that was taken, or rows that were dropped, change the size.
+	// The size changes if a header was taken or rows were dropped.
 	w.others.changed(nil, f, before, view.Stretch{})
 	return err
 }
 
-// CheckWhole refuses what a program has left of a .npy file, if it is not all of it. What has come
-// is stored. A program that does not copy trees is told so only of what it has itself written in
-// order: it may also have the descriptor from the program that goes on.
+// CheckWhole refuses an incomplete .npy file that a program has left. What has come is stored. A
+// program that does not copy trees is told so only of its own bytes, written in order. It may also
+// have the descriptor from another program, and that one goes on.
 func (h *Handle) CheckWhole(owner uint64) error {
 	npy := &h.Of.npy
 	came := npy.come.Came()

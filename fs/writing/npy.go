@@ -90,8 +90,8 @@ func (f *npyFile) header(ours []byte) []byte {
 	return ours
 }
 
-// parts returns the header that writers see, and the array whose bytes they write behind it. That
-// array has the order that their header says, whatever has become of the array since.
+// parts returns the header as writers see it, and the array whose bytes they write behind it. That
+// array has the order of their header, whatever has become of the array since.
 func (f *npyFile) parts(arr *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
 	f.mu.Lock()
 	theirs, fortran := f.theirs, f.fortran
@@ -167,8 +167,8 @@ func (f *npyFile) begin(arr *zarrcore.Array, anew *input.Incoming) {
 	})
 }
 
-// writeHeader writes p, which begins within the header or follows one that is not complete. The
-// header counts once it was written to its end, or something behind it was.
+// writeHeader writes p, which begins within the header or follows an incomplete one. The header
+// counts once it was written to its end, or something was written behind it.
 func (f *npyFile) writeHeader(ctx context.Context, w *Array, base, p []byte, off int64) error {
 	f.come.Wrote(off, off)
 	text, header, err := f.overlay(base, p, off)

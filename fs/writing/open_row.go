@@ -99,7 +99,7 @@ func (r *openRow) flush(
 	return r.endFlush(ctx, arr, by, durable, err)
 }
 
-// endFlush ends a flush that has left the row open, which err tells. If durable is set, the row is
+// endFlush ends a flush that has left the row open, as err says. If durable is set, the row is
 // dropped, unless another handle may go on with it.
 func (r *openRow) endFlush(
 	ctx context.Context, arr *zarrcore.Array, by *Handle, durable bool, err error,

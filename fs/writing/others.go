@@ -67,9 +67,9 @@ func (o *others) notePaged(by coherence.File) {
 	o.pagedBy[by] = struct{}{}
 }
 
-// follow writes a stretch that programs have changed to the materialised files of the array, unless
-// another is in its place. Programs that have them open see the former array until a .npy that is
-// being written is there.
+// follow writes a changed stretch to the materialised files of the array, unless another array is
+// in its place. While a .npy is being written, programs that have these files open see the former
+// array.
 func (o *others) follow(s view.Stretch, resized bool) {
 	if _, arriving := o.of.npy.come.Shown(); arriving {
 		o.unfollowed.Store(true)
@@ -98,8 +98,8 @@ func (o *others) tellPaged() {
 	})
 }
 
-// drop makes the kernel drop what it keeps of a stretch of the array in those of its files
-// that which chooses.
+// drop makes the kernel drop what it keeps of a stretch of the array, in the array's files chosen
+// by which.
 func (o *others) drop(s view.Stretch, which func(coherence.File) bool) {
 	var notices []func()
 	o.each(which, func(n coherence.File, e view.Extent) {
@@ -117,8 +117,7 @@ func (o *others) drop(s view.Stretch, which func(coherence.File) bool) {
 // it ask for the size is not enough. The kernel ignores an answer that it gets after any other
 // notice for the file, such as one of the next write. A read of its page cache then ends at the
 // former end of the file. A byte that is put into the page cache moves the end at once. It is the
-// file's last byte. A file that shows the array the other way around has no byte that is certainly
-// new.
+// file's last byte. A file of the array with its axes reversed has no byte that is certainly new.
 func (o *others) moveEnds(which func(coherence.File) bool) {
 	var notices []func()
 	o.each(which, func(n coherence.File, e view.Extent) {

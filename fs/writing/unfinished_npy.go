@@ -9,8 +9,8 @@ import (
 )
 
 // Several programs may write one .npy at the same time. If the file is closed before all of it has
-// come, that is an error of the program that has written the last of it. Another one cannot know
-// whether more is to come. See open_row.go for the array's last row.
+// come, the program that wrote its last bytes gets an error. Another program cannot know whether
+// more is to come. See open_row.go for the array's last row.
 
 // ender is the open handle that has written up to where a .npy has come. Several programs may have
 // it, such as those that a shell starts.

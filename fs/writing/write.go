@@ -19,7 +19,7 @@ const (
 	ByPage              // by the kernel: a dirty page of a mapping
 )
 
-// HowOf returns which way the bytes of a WRITE are meant, of which this is noted.
+// HowOf returns how the bytes of the WRITE with this note are meant.
 func HowOf(note wire.Note) How {
 	switch {
 	case note.Paged:

@@ -138,8 +138,8 @@ func TestRowThatIsJustWritten(t *testing.T) {
 	}
 }
 
-// TestRowBeforeAnotherOne: a program that has appended a whole row has not written into the row
-// that another program has begun behind it meanwhile.
+// TestRowBeforeAnotherOne: a program appends a whole row, and meanwhile another program begins a
+// row behind it. The first program has not written into the second row.
 func TestRowBeforeAnotherOne(t *testing.T) {
 	ctx := t.Context()
 	f, arr := arrayToWrite(t, during(func(storetest.Op) {}))

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Print the path of the newest Python of 3.12 or later on this machine, which the newest zarr-python
-# needs: one on the PATH, one that pyenv has installed, or one that ZARRFS_PYTHON names. The exit
-# status is 1 if there is none.
+# Print the path of the newest Python on this machine, on the PATH or installed by pyenv. It must be
+# 3.12 or later, because the newest zarr-python needs that. If ZARRFS_PYTHON is set, only the Python
+# that it names is tried. The exit status is not 0 if there is none.
 set -eu
 
 usable() { # usable PYTHON: it is new enough, and can make a virtual environment

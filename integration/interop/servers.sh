@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs the servers of object stores that tests run: versitygw and MinIO, which speak S3,
-# fake-gcs-server and Azurite, which needs node. They go into .servers at the top of the repository,
-# or into the folder that ZARRFS_SERVERS names. What is there already stays. Building MinIO takes a
-# few minutes. With the argument "far" it installs versitygw and rclone, for `make bench-remote`.
+# Installs the servers of object stores that tests run: versitygw and MinIO (both speak S3),
+# fake-gcs-server, and Azurite (needs node). They go into .servers at the top of the repository, or
+# into the folder that ZARRFS_SERVERS names. What is there already stays. Building MinIO takes a few
+# minutes. With the argument "far" it installs versitygw and rclone, for `make bench-remote`.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 servers=${ZARRFS_SERVERS:-$top/.servers}

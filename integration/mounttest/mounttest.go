@@ -1,9 +1,10 @@
-// Package mounttest is the harness of tests that mount with the program: it finds or builds that,
-// runs it with a limit of time, mounts stores until a test ends, and ends daemons that hang.
+// Package mounttest is the harness of tests that mount with the program. It finds or builds the
+// program, runs it with a limit of time, mounts stores until a test ends, and ends daemons that
+// hang.
 //
-// Mounts are served by processes of their own, because a process that uses a mount which it serves
-// can wait for itself for ever. Some tests of package fs do serve their mount themselves, because
-// no other process can have what they need of it.
+// Mounts are served by processes of their own, because a process that uses its own mount can wait
+// for itself for ever. Some tests of package fs do serve their mount themselves, because no other
+// process can have what they need of it.
 package mounttest
 
 import (
@@ -20,7 +21,7 @@ var work string
 // Main runs the tests of a package for its TestMain, and returns the exit code of the process.
 //
 // Mounts keep their state, such as a log, in a folder of the tests' own. Shortly before the time of
-// -timeout is up, the daemons are ended that the tests have started. Under the race detector the
+// -timeout is up, the daemons that the tests have started are ended. Under the race detector the
 // tests fail if any program has met a race, also a daemon in the background.
 func Main(m *testing.M) (code int) {
 	var err error

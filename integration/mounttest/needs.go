@@ -20,7 +20,7 @@ func NeedFuse(t *testing.T) {
 	t.Skip("SKIPPED: nothing can be mounted on this machine: ", err)
 }
 
-// NeedRoot skips a test aloud that only root can run, or that needs programs which are not there.
+// NeedRoot skips a test aloud if it is not run by root, or if one of the tools is missing.
 // ZARRFS_REQUIRE_ROOT=1 forbids that.
 func NeedRoot(t *testing.T, tools ...string) {
 	t.Helper()

@@ -14,9 +14,10 @@ import (
 	"time"
 )
 
-// watch ends the daemons of the tests a minute before the time of go test is up. A program that
-// waits for a daemon which does not answer cannot be killed, nor can the tests. With the daemon its
-// mount ends, and so does all that waits for it. The daemons are those whose state folder is state.
+// watch ends the daemons of the tests a minute before the time of go test is up. While a daemon
+// does not answer, programs that wait for it cannot be killed, nor can the tests. With the daemon
+// its mount ends, and so does all that waits for it. The daemons are those whose state folder is
+// state.
 func watch(state string) {
 	flag.Parse()
 	limit, ok := flag.Lookup("test.timeout").Value.(flag.Getter).Get().(time.Duration)
@@ -54,7 +55,7 @@ func whyGone() string {
 	return ""
 }
 
-// daemons returns the processes named zarrfs that have that state folder.
+// daemons returns the processes named zarrfs whose state folder is state.
 func daemons(state string) (pids []int) {
 	names, _ := filepath.Glob("/proc/[0-9]*/comm")
 	for _, name := range names {

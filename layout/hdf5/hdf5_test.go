@@ -190,8 +190,8 @@ func TestDimensions(t *testing.T) {
 	}
 }
 
-// TestDatasetsKeepTheirNames: in a file that is not for the netCDF library, a dimension gets a new
-// name than an array that is not its coordinates.
+// TestDatasetsKeepTheirNames: a dimension gets a new name if an array has its name and is not its
+// coordinates. That holds for files that are not for the netCDF library.
 func TestDatasetsKeepTheirNames(t *testing.T) {
 	i2 := hdf5.Int(2, true, false)
 	set := func(name string, shape []int64, dims ...string) *hdf5.Dataset {

@@ -55,7 +55,7 @@ func (h *heap) once(key string, data []byte) heapSpot {
 	return spot
 }
 
-// bytes returns the collection, which ends with the space that is left.
+// bytes returns the collection, with the free space at its end.
 func (c *collection) bytes() []byte {
 	const head, freeHead = 16, 16
 	size := max(heapLeast, head+len(c.objects)+freeHead)

@@ -50,7 +50,7 @@ func NarrowInt(size, bits int, signed, big bool) Type {
 	return newType(classInt, flags, 0, size, 0, 0, byte(bits), byte(bits>>8))
 }
 
-// order returns the bit that says in which order the bytes of a number are.
+// order returns the bit for the byte order of a number.
 func order(big bool) byte {
 	if big {
 		return 1

@@ -283,7 +283,7 @@ func (w *writer) scaleAttributes(h *header, x *scale, name string) {
 		uses = append(uses, 0, 0, 0, 0)
 	}
 	// Readers find scales by the lists of the datasets. Only programs that take scales off need
-	// this list, so one that no header can hold is left out.
+	// this list, so a list too long for a header is left out.
 	if len(uses) > 0 && len(uses) <= MaxAttribute {
 		h.add(
 			msgAttribute,

@@ -26,8 +26,8 @@ const Magic = "\x93NUMPY"
 const (
 	align = 64 // the data begins at a multiple of this many bytes
 
-	// growthDigits is the room that NumPy keeps for the length of the axis along which an array
-	// grows. So appending can rewrite the header in place.
+	// growthDigits is the room that NumPy keeps for the length of the axis of growth. So appending
+	// can rewrite the header in place.
 	growthDigits = 21
 )
 
@@ -35,8 +35,8 @@ const (
 // descr (a Python literal such as `'<f4'`), order and shape.
 //
 // Like NumPy it takes the lowest version that holds the text: 1.0, or 2.0 for
-// a text of more than 65,535 bytes, or 3.0 for one outside Latin-1. NumPy sets
-// fortran only for arrays that are not in C order too; that is left to the caller.
+// a text of more than 65,535 bytes, or 3.0 for one outside Latin-1. NumPy sets fortran only for
+// arrays that are not also in C order. Header leaves that to the caller.
 func Header(descr string, fortran bool, shape []int64) ([]byte, error) {
 	if !utf8.ValidString(descr) {
 		return nil, fmt.Errorf("npy: descr %q is not valid UTF-8", descr)

@@ -115,7 +115,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// headers are the formats whose headers have a length that shape and type give.
+// headers are the formats in which shape and type give the length of the header.
 var headers = map[string]func(Volume) ([]byte, error){
 	"nrrd": func(v Volume) ([]byte, error) { return NRRD(v, "") },
 	"nhdr": func(v Volume) ([]byte, error) { return NRRD(v, "a.raw") },

@@ -35,9 +35,9 @@ import (
 
 // A Decoder decodes the chunks of one array.
 type Decoder interface {
-	// DecodeChunk decodes chunk n, all of it, into dst, whose length is the
-	// chunk's size and whose capacity beyond that may be used as scratch. fill
-	// reports that the chunk is not stored: dst is then of no meaning.
+	// DecodeChunk decodes all of chunk n into dst. The length of dst is the chunk's size, and its
+	// capacity beyond that may be used as scratch. fill reports whether the chunk is not stored:
+	// dst then means nothing.
 	DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool, err error)
 
 	// IsPlain reports whether chunks are stored as they are, so that nothing is decoded twice where
@@ -83,10 +83,10 @@ func (p *Pool) Follows(off, pos int64) bool { return pos-p.apart <= off && off <
 // waits for the store.
 const hangs = time.Second
 
-// Do runs f as one of the pool's workers, so that decoding for bands never takes
-// more than its share of CPUs and memory. Reads at random decode beside them.
-// A worker that waits for a store that hangs needs no CPU: another takes its place, as
-// the bands of other arrays would otherwise wait too.
+// Do runs f as one of the pool's workers, so that decoding for bands never takes more than its
+// share of CPUs and memory. Reads at random decode beside them. A worker that waits for a hanging
+// store needs no CPU. Another one takes the place of such a worker, as the bands of other arrays
+// would otherwise wait too.
 func (p *Pool) Do(f func()) {
 	p.workers <- struct{}{}
 	hung := time.AfterFunc(hangs, func() { <-p.workers })
@@ -159,9 +159,9 @@ func (s *Set) atOnce() int {
 }
 
 // aheadOf says how many bands of so many chunks and bytes to prepare: enough to keep the workers
-// busy, but no more, or the CPU's caches are lost. A worker that decodes a band of one chunk has a
-// processor for milliseconds, for which the reader may then have to wait: some more bands make up
-// for that.
+// busy, but no more, or the CPU's caches are lost. Decoding a band of one chunk occupies a
+// processor for milliseconds, and the reader may have to wait for that processor. A few more bands
+// make up for the wait.
 func aheadOf(chunks, bytes, workers int64) int64 {
 	switch {
 	case bytes >= large:

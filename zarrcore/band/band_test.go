@@ -17,8 +17,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 )
 
-// fake decodes chunks of an array whose byte i is i*7+3, except that chunks in
-// missing are not stored and those in bad fail.
+// fake decodes chunks of an array: its byte i is i*7+3. Chunks in missing are
+// not stored, and those in bad fail.
 type fake struct {
 	grid    *layout.Grid
 	missing map[int64]bool

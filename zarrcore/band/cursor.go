@@ -177,8 +177,8 @@ func (c *Cursor) prefetch(end int64) {
 	}
 }
 
-// room reports that one band more is within the budget. Large bands are held to
-// those that the readers stand in or need next, which are then reused in turn.
+// room reports whether one band more is within the budget. Of large bands there are no more than
+// the readers use now or next, and these are reused in turn.
 func (s *Set) room() bool {
 	if s.size >= large && int64(len(s.bands)) > s.ahead*int64(max(1, len(s.cursors))) {
 		return false

@@ -187,8 +187,8 @@ func TestLargeObjects(t *testing.T) {
 	}
 }
 
-// TestReplacedMeanwhile: an object that another program replaces while it is merged is merged
-// again, with what that has stored.
+// TestReplacedMeanwhile: if another program replaces an object during its merge, the object is
+// merged again, with the bytes of that program.
 func TestReplacedMeanwhile(t *testing.T) {
 	w, s, st := dirtied(t)
 	var once sync.Once

@@ -13,7 +13,7 @@ import (
 // ErrNotArray says that a node is a group.
 var ErrNotArray = errors.New("not an array")
 
-// Array returns the node at path, which must be an array that can be read.
+// Array returns the node at path, which must be a readable array.
 func (cat *reader) Array(ctx context.Context, path string) (*Node, error) {
 	cat.store.Dirs().Refresh(path)
 	if link, _, err := cat.linkAt(ctx, path); err != nil {

@@ -14,11 +14,10 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file is about stores that cannot list what they hold, or for which each
-// look is a round trip. There, and only there, the children of groups and their
-// documents are taken from consolidated metadata: copies that writers keep in
-// the document of a group, or beside it. They may be older than the documents
-// themselves.
+// This file is about stores that cannot list their keys, and stores with a round trip for each
+// look. In these stores only, the children of groups and their documents are taken from
+// consolidated metadata. Consolidated metadata is copies of documents: writers keep them in the
+// document of a group, or beside it. The copies may be older than the documents themselves.
 
 // consolidatedAge is how old the copies may be before it is looked whether
 // there are others.

@@ -122,8 +122,8 @@ func (cat *Catalog) dropConsolidatedOf(ctx context.Context, path string) error {
 	return err
 }
 
-// sayDropped says in the log that consolidated metadata is gone, for readers that have become
-// slower without it.
+// sayDropped says in the log that consolidated metadata is gone. Without it, some readers are
+// slower.
 func (cat *Catalog) sayDropped(key string) {
 	cat.log.Info("removed consolidated metadata, which the change of a document has made untrue; "+
 		"zarr.consolidate_metadata makes it again", "key", key)

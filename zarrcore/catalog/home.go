@@ -135,11 +135,12 @@ func (m *Home) isOf(ctx context.Context, stored *meta.Array) error {
 	return nil
 }
 
-// TakeBack removes objects that were stored where there is no array any more, and the directories
-// that were made for them. What they hold is kept elsewhere, so errors do not matter. An object
-// that has replaced another one stays, unless another array is there. It also holds bytes of that
-// one, which count if the document comes back: an editor may have put it aside for a moment. If the
-// array is being removed, this object goes as the other one would have.
+// TakeBack removes objects stored for an array that is not there any more, and the directories made
+// for them. The bytes of these objects are kept elsewhere, so errors do not matter. An object that
+// has replaced an older one stays, unless another array is there. Such an object also holds bytes
+// of the older one. These bytes count if the document comes back: an editor may have put it aside
+// for a moment. If the array is being removed, this object is removed as the older one would have
+// been.
 func (m *Home) TakeBack(ctx context.Context, objects map[string]store.Info) {
 	for key, info := range objects {
 		if !info.Replaces || m.isReplaced {

@@ -95,9 +95,8 @@ func (cat *reader) Placed(ctx context.Context, path string) (*Node, error) {
 	return n, err
 }
 
-// Resolve returns the path of the node at path, with all links on the way, and
-// at its end, followed. One that leads nowhere is an error that says why. What
-// is missing is fs.ErrNotExist.
+// Resolve returns the path of the node at path. It follows all links on the way, and a link at the
+// end. A link that leads nowhere is an error with the reason. A missing node is fs.ErrNotExist.
 func (cat *reader) Resolve(ctx context.Context, path string) (string, error) {
 	cat.store.Dirs().Refresh(path)
 	if cat.unlistable {

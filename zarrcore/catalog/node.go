@@ -248,8 +248,8 @@ func (cat *reader) readOptional(ctx context.Context, n *Node, name string) ([]by
 	return doc, err
 }
 
-// SaysKind reports whether the node's document says what it is. One that cannot be parsed at all is
-// shown as an array that cannot be read.
+// SaysKind reports whether the node's document says what kind of node it is. A node is shown as an
+// unreadable array if its document cannot be parsed at all.
 func (n *Node) SaysKind() bool { return n.Kind != ArrayNode || n.Meta.Document != nil }
 
 func (cat *reader) readV3(ctx context.Context, n *Node) error {

@@ -99,8 +99,8 @@ func (cat *copies) renewed(path string, copies sheaf) sheaf {
 	return copies
 }
 
-// likely returns the documents that a node probably has, and those that it has otherwise. Its
-// format is mostly that of the group above.
+// likely returns the documents that a node probably has, and the rest, to be asked for if those are
+// missing. A node mostly has the format of the group above.
 func (cat *copies) likely(path string, why purpose, copies sheaf) (first, rest []string) {
 	known := func(dir, name string) bool { return cat.shelf.has(store.Join(dir, name)) }
 	switch {

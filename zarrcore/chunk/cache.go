@@ -71,8 +71,8 @@ type Pin struct {
 // Fill reports that the chunk is not stored and shows the fill value.
 func (p Pin) Fill() bool { return p.parts == nil }
 
-// Slices appends bytes [off, off+n) of the chunk to bufs, which must be among
-// those asked for, of a chunk that is stored.
+// Slices appends bytes [off, off+n) of the chunk to bufs. The chunk must be stored, and the bytes
+// must be among those that were asked for.
 func (p Pin) Slices(bufs [][]byte, off, n int64) [][]byte {
 	return p.parts.slices(bufs, off, off+n)
 }

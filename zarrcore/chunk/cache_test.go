@@ -306,8 +306,8 @@ func TestCacheCloses(t *testing.T) {
 	}
 }
 
-// TestMissingTakesNoMemory: a chunk of a petabyte that is not stored is free,
-// one that claims to be stored is an error.
+// TestMissingTakesNoMemory: a missing chunk of a petabyte takes no memory. A stored chunk of that
+// size is ErrTooLarge.
 func TestMissingTakesNoMemory(t *testing.T) {
 	s := newShelf(t, 1<<50)
 	mem := NewMemory(1 << 20)

@@ -49,8 +49,8 @@ func loaded(s *shelf, use func()) int64 {
 	return s.loads.Load() - before
 }
 
-// TestLargeChunksAreKept: of chunks that are larger than the budget, those that were used last are
-// kept in files, as many as there is room for. They take no memory.
+// TestLargeChunksAreKept: chunks larger than the budget are kept in files. If there is no room for
+// all, the most recently used ones stay. No such chunk takes memory.
 func TestLargeChunksAreKept(t *testing.T) {
 	c, s, f := inFiles(t, 2)
 	for _, step := range []struct{ chunk, loads int64 }{

@@ -8,7 +8,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// TestBloscNames: each compressor that documents may name within blosc is one that can be encoded.
+// TestBloscNames: chunks can be encoded with each compressor that documents may name within blosc.
 func TestBloscNames(t *testing.T) {
 	got := slices.Sorted(maps.Keys(bloscInner))
 	if want := slices.Sorted(slices.Values(meta.BloscNames)); !slices.Equal(got, want) {

@@ -11,7 +11,8 @@ func checksumStep(c compress.Checksum, in state) (step, state, error) {
 	return step{place: checksum{c}, enc: encodes{c}}, in.bytes(4), nil
 }
 
-// locatedBinder binds a checksum whose configuration may say on which side of the bytes it stands.
+// locatedBinder binds a checksum whose configuration may give its location: before or behind the
+// bytes.
 func locatedBinder(at func(compress.Location) compress.Checksum) binder {
 	return func(in state, cfg config) (step, state, error) {
 		where, err := cfg.oneOf("location", "", "start", "end")

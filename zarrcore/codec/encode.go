@@ -106,8 +106,8 @@ func (p *pipeline) room() int64 {
 
 func (s *step) failed(err error) error { return fmt.Errorf("codec %q: encoding: %w", s.name, err) }
 
-// Writable returns nil if chunks can be encoded, otherwise an errors.ErrUnsupported that names the
-// codec that cannot.
+// Writable returns nil if chunks can be encoded. Otherwise the error wraps errors.ErrUnsupported
+// and names the codec at fault.
 func (c *Chain) Writable() error {
 	if err := c.writableIndexes(); err != nil {
 		return err

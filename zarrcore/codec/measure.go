@@ -8,10 +8,10 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// This file measures objects along axis 0, in arrays whose objects end where the array does. A
-// killed process may have left one that is longer than the document says. Its length follows from
-// its bytes, or from the index of a shard. The chunks of such a shard and its index fill it. They
-// do so with one number of entries only, for each more takes 16 bytes.
+// This file measures objects along axis 0, in arrays whose objects end at the array's end. A killed
+// process may have left an object longer than the document says. The length of an object follows
+// from its bytes, or from its index if it is a shard. Chunks and index fill the shard exactly. They
+// do so with one number of entries only, because each further entry takes 16 bytes.
 
 // Check returns compress.ErrCorrupt for a shard whose index is for another number of chunks than
 // the chain expects. The chain is sharded.

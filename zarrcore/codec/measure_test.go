@@ -11,8 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/compress"
 )
 
-// shardOf is a shard of chunks of these lengths, -1 for one that is not stored, with gap bytes that
-// are in no chunk.
+// shardOf returns a shard of chunks of these lengths. The length -1 is that of a chunk that is not
+// stored. So many bytes as gap are in no chunk.
 func shardOf(lengths []int, gap int, order binary.AppendByteOrder, checked, atStart bool) []byte {
 	sum := 0
 	if checked {

@@ -98,7 +98,7 @@ type numberFilter interface {
 	compute(dst, src []byte)
 }
 
-// filterStep makes arithmetic a step, which decodes in place where both types are of one size. undo
+// filterStep makes arithmetic a step. The step decodes in place if both types have one size. undo
 // is the arithmetic of encoding.
 func filterStep(p pair, f, undo numberFilter) step {
 	s := step{enc: filterEncode{p.back(), undo}}

@@ -9,8 +9,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// numcodecs.packbits packs booleans, the first into the highest bit of a byte, behind one byte that
-// counts the bits which pad the last. It is not v3's packbits, which fills from the lowest bit.
+// numcodecs.packbits packs booleans, the first into the highest bit of a byte. One byte before them
+// counts the bits that pad the last byte. The packbits of v3 is another codec: it fills from the
+// lowest bit.
 func init() { register("numcodecs.packbits", bindBooleans) }
 
 func bindBooleans(in state, _ config) (step, state, error) {

@@ -163,7 +163,8 @@ func TestPeersRead(t *testing.T) {
 	}
 }
 
-// pythonOf is the Python that variable names, otherwise that of venv at the top of the repository.
+// pythonOf returns the path of Python in an environment variable. If that is empty, it returns the
+// Python of venv at the top of the repository.
 func pythonOf(t *testing.T, variable, venv string) string {
 	t.Helper()
 	path := os.Getenv(variable)

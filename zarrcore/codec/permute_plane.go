@@ -142,8 +142,8 @@ func gatherPlane[T unit](dst, src []byte, col, row permuteAxis, elem int64) {
 	}
 }
 
-// elements views bytes as whole elements. The memory may be unaligned: every machine that has FUSE
-// can load that.
+// elements views bytes as whole elements. The memory may be unaligned: every machine with FUSE can
+// load such elements.
 func elements[T unit](b []byte) []T {
 	if len(b) == 0 {
 		return nil

@@ -17,8 +17,7 @@ type mover interface {
 	decode(dst, src []byte) (int, error)
 }
 
-// placer is a bound codec that decodes within the memory it is given, and returns the part that
-// holds the result.
+// placer is a bound codec that decodes in place. It returns the part of buf with the result.
 type placer interface {
 	decodeInPlace(buf []byte) ([]byte, error)
 }

@@ -84,8 +84,7 @@ func (r *reshaping) join(item pyjson.Value) error {
 	return err
 }
 
-// finish works out the length that was left free, and holds that all elements, and the axes that
-// were named, are kept.
+// finish works out the free length. It fails unless all elements and the named axes are kept.
 func (r *reshaping) finish() error {
 	total, err := product(1, r.from)
 	if err != nil {

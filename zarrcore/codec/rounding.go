@@ -14,7 +14,7 @@ const (
 	towardsPositive
 	towardsNegative
 	nearestAway
-	toOdd // to the neighbour whose last bit is 1; rounding that again is as good as rounding once
+	toOdd // to the neighbour with last bit 1; rounding the result again is as good as rounding once
 )
 
 var roundings = map[string]rounding{

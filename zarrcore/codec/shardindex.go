@@ -30,9 +30,9 @@ func (x *Index) Bytes() int64 { return int64(len(x.entries)) * 16 }
 
 // An IndexCache is optionally implemented by a Source, to keep decoded shard indexes.
 type IndexCache interface {
-	// ShardIndex returns the index of the shard of n bytes that begins at byte off of the object,
-	// which load reads and decodes. A nested shard may begin where the outer one does, but is
-	// shorter.
+	// ShardIndex returns the index of the shard of n bytes that begins at byte off of the object.
+	// load reads and decodes the index. A nested shard may begin at the same byte as the outer one,
+	// but is shorter.
 	ShardIndex(off, n int64, load func() (*Index, error)) (*Index, error)
 }
 

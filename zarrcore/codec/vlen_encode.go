@@ -20,8 +20,8 @@ func (r *Vlen) addEncoder(s step) {
 	}
 }
 
-// Writable returns nil if chunks can be encoded, otherwise an errors.ErrUnsupported that names the
-// codec that cannot.
+// Writable returns nil if chunks can be encoded. Otherwise the error wraps errors.ErrUnsupported
+// and names the codec at fault.
 func (r *Vlen) Writable() error {
 	if err := r.levels.writableIndexes(); err != nil {
 		return err

@@ -168,7 +168,7 @@ func TestVlenFill(t *testing.T) {
 	}
 }
 
-// TestVlenUnbound holds the errors for chains that cannot be bound; those that begin with ! wrap
+// TestVlenUnbound holds the errors for chains that cannot be bound. An error with a leading ! wraps
 // errors.ErrUnsupported.
 func TestVlenUnbound(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{

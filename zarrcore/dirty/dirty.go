@@ -81,10 +81,10 @@ func (p *Pool) Usage() Usage {
 // more when a program that writes at random comes back to it.
 const leastNotes = 4 << 20
 
-// Over returns the bytes by which the limit is exceeded: by buffers, because
-// scratch has no room for them, or by the notes of which bytes are dirty, which
-// may take half of it. Something has to be stored then. One chunk may always be in
-// memory, even if it is larger than the limit.
+// Over returns the bytes by which the limit is exceeded. If there are any, something has to be
+// stored. Buffers exceed the limit if scratch has no room for them. The notes of which bytes are
+// dirty may take half of the limit. One chunk may always be in memory, even if it is larger than
+// the limit.
 func (p *Pool) Over() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,8 +200,8 @@ func (s *Set) Write(chunk, size, off int64, p []byte) (covered int64, err error)
 	return pc.all.count, nil
 }
 
-// WriteUnder is Write for bytes that are older than those that are dirty, which stay.
-// Nobody else may write to the chunk meanwhile.
+// WriteUnder is Write for bytes older than the dirty ones: those stay. Nobody else may write to the
+// chunk meanwhile.
 func (s *Set) WriteUnder(chunk, size, off int64, p []byte) error {
 	var gaps []span
 	err := s.Read(chunk, off, slices.Clone(p), func(lo, hi int64) {
@@ -326,8 +326,8 @@ func (s *Set) Read(chunk, off int64, dst []byte, gap func(lo, hi int64)) error {
 		gap)
 }
 
-// overlay copies bytes [lo, hi) to dst, which begins at byte off, from the first
-// of the layers that has them.
+// overlay copies bytes [lo, hi) to dst, from the first of the layers that has them. dst begins at
+// byte off.
 func (s *Set) overlay(
 	layers []*piece, off int64, dst []byte, lo, hi int64, gap func(lo, hi int64),
 ) (err error) {

@@ -48,7 +48,8 @@ func TestWidenFields(t *testing.T) {
 	}
 }
 
-// TestSavedAs holds which headers of .npy files may stand over arrays of types that NumPy lacks.
+// TestSavedAs holds which headers of .npy files may stand over arrays, mostly of types unknown to
+// NumPy.
 func TestSavedAs(t *testing.T) {
 	for _, c := range []struct {
 		typ, header string

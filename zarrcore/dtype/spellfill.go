@@ -12,10 +12,10 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// Spell returns the fill_value that stands for an element of type t, as zarr-python 3 writes it. A
-// NaN with a sign or a payload is an error in format 2, which has none. In format 3 a NaN that is
-// not the plain one is its bit pattern, as is every float of a byte, which zarr-python lacks. A
-// Struct is an object of its fields there. What is spelled reads as the same bytes.
+// Spell returns the fill_value that stands for an element of type t, as zarr-python 3 writes it.
+// Format 2 has no NaN with a sign or a payload: such a NaN is an error there. In format 3 any NaN
+// but the plain one is its bit pattern. So is every float of one byte, a type that zarr-python
+// lacks. A Struct is an object of its fields in format 3. The spelling reads as the same bytes.
 func (f FillFormat) Spell(t Type, element []byte) (pyjson.Value, error) {
 	if int64(len(element)) != t.Size && t.Kind != Object {
 		return pyjson.Value{}, fmt.Errorf("dtype: fill value of %s: expected %d bytes, found %d",

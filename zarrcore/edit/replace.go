@@ -89,8 +89,8 @@ func (e *Editor) reshaped(
 }
 
 // Replace deletes the objects of the array at path and gives it other documents. All is done in the
-// directory that is found there first. If another program renames that meanwhile, an array that has
-// its name by then is left alone, and the error is catalog.ErrRenamed.
+// directory that is found there first. If another program renames this directory meanwhile, the
+// error is catalog.ErrRenamed. An array that is at path by then is left alone.
 func (e *Editor) Replace(ctx context.Context, path string, docs []meta.Document) error {
 	in, err := e.Store.Hold(ctx, path, path)
 	if err != nil {
@@ -168,8 +168,8 @@ func removeFolders(ctx context.Context, in *store.Store, a *generation.Array) er
 	return nil
 }
 
-// DeleteOutside deletes the objects of old, which had another shape, that lie outside the array. It
-// does so in the directory in, which was held before the array got its shape. If another one has
+// DeleteOutside deletes the objects of old that lie outside a, the same array in its new shape. It
+// does so in the directory in, held before the array got its new shape. If another directory has
 // the array's path by now, nothing is deleted, and the error is catalog.ErrRenamed.
 func (e *Editor) DeleteOutside(
 	ctx context.Context, in *store.Store, old, a *generation.Array,

@@ -31,8 +31,7 @@ type Array struct {
 	Source  *meta.Array // what is stored, where this one has its axes reversed
 }
 
-// New binds the array that m describes, which is that of source with its axes reversed if there is
-// a source.
+// New binds the array that m describes. If there is a source, m is source with its axes reversed.
 func New(m meta.Array, path string, id uint64, source *meta.Array) (*Array, error) {
 	a := &Array{ID: id, Path: path, Meta: &m, Source: source}
 	var err error
@@ -182,8 +181,8 @@ func (a *Array) Fixed(found string) error {
 }
 
 // Outlasts reports whether another program has only appended rows, so that m describes the array.
-// They are behind the last, and what was written in Fortran order keeps its place. Programs that
-// have the array open go on with the shape that they know.
+// The new rows are behind the last one, and what was written in Fortran order keeps its place.
+// Programs with the array open go on with the shape that they know.
 func (a *Array) Outlasts(m *meta.Array) bool {
 	return a.Source.SameLayout(m) && m.Shape[0] >= a.Source.Shape[0]
 }
@@ -205,8 +204,7 @@ func (a *Array) Matches(m *meta.Array, rows int64) bool {
 	return a.Meta.SameLayout(m) && (len(m.Shape) == 0 || m.Shape[0] == rows)
 }
 
-// Straddles reports whether an object has rows that a document of so many rows counts, and others
-// that it does not.
+// Straddles reports whether a document of so many rows counts some rows of an object, but not all.
 func (a *Array) Straddles(obj, rows int64) bool {
 	first, end, _ := a.Objects.Rows(obj)
 	return first < rows && rows < min(end, a.Rows())

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// A Tree keeps those that use paths apart from those that change a path and all that lies below it:
-// that move it, or remove it, or give its objects another length. Other paths go on, for a store
+// A Tree keeps uses of paths apart from changes of them. A change moves or removes a path with all
+// that lies below it, or gives the objects there another length. Other paths go on, because a store
 // may hang on one array. The zero value is ready.
 type Tree struct {
 	mu      sync.Mutex

@@ -19,8 +19,8 @@ import (
 // maxLine is the longest line that is taken, in bytes.
 const maxLine = pyjson.MaxSize
 
-// TakeLines checks lines of JSON and adds their elements to s. A line that is not an element is an
-// error that names the line and wraps fs.ErrInvalid.
+// TakeLines checks lines of JSON and adds their elements to s. If a line is not an element, the
+// error names the line and wraps fs.ErrInvalid.
 func TakeLines(ctx context.Context, src Source, s *Spool, text io.Reader) error {
 	r := bufio.NewReaderSize(text, 256<<10)
 	var long, element []byte

@@ -7,16 +7,15 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/scan"
 )
 
-// This file is about arrays whose objects end where the array does
-// (zarrs.regular_bounded). When axis 0 gets another length, so do the objects at
-// its end, and have to be stored again though nothing was written to them. Until
-// then they are read as they were stored. While they are stored, and the document,
-// writers wait: what is stored has to be of one length. A process that is killed
-// meanwhile leaves objects that are longer than the document says. See also
-// object/lengths.go and object/measure.go.
+// This file is about arrays whose edge objects end with the array (zarrs.regular_bounded). When
+// axis 0 gets another length, so do the objects at its end. They have to be stored again even if
+// nothing was written to them. Until then they are read as they were stored. Writers wait while
+// these objects and the document are stored, because all of them have to be of one length. A
+// process killed meanwhile leaves objects longer than the document says. See also object/lengths.go
+// and object/measure.go.
 
-// misfits returns the stored objects that have another length than they should, or rows
-// that do not count.
+// misfits returns the stored objects that have another length than they should, or rows left by a
+// killed process.
 func (s *storer) misfits(ctx context.Context, a *Array) (objects []int64, err error) {
 	if s.lengths.IsAllStored(a.gen.Rows()) || !a.gen.Objects.Bounded() {
 		return nil, nil
@@ -31,8 +30,8 @@ func (s *storer) misfits(ctx context.Context, a *Array) (objects []int64, err er
 	}), err
 }
 
-// lasting returns those of some objects that have the length which is stored,
-// however many rows follow.
+// lasting returns which of the objects are stored in full length. Further rows do not change that
+// length.
 func (s *storer) lasting(a *Array, objects []int64) []int64 {
 	return slices.DeleteFunc(objects, func(n int64) bool {
 		return a.gen.Objects.Length(n) != a.gen.Objects.Longest() ||

@@ -11,8 +11,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
-// This file is about the document of an array that is stored: whether it still describes the array
-// that was written to, and the length in it, which is stored after the objects.
+// This file is about the document of an array while the array is stored. A flush checks that the
+// document still describes the array that was written to. It stores the length in the document
+// after the objects.
 
 // maxConflicts is how often another program may replace a document that is being replaced.
 const maxConflicts = 100
@@ -44,9 +45,9 @@ func (s *storer) reconcile(ctx context.Context) error {
 	}
 }
 
-// takeIn lets the draft be of the array as n describes it. It reports false where
-// the document that the draft is of is no longer the one that was known before n was
-// read: then another one may be newer than n.
+// takeIn lets the draft be of the array as n describes it. The version known was that of the
+// draft's document before n was read. If the draft's document has another version by now, takeIn
+// reports false, because this version may be newer than n.
 func (s *storer) takeIn(n *catalog.Node, known string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

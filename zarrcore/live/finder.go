@@ -9,10 +9,9 @@ import (
 // program. What is known of one goes on where it is now.
 type finder struct{ *opener }
 
-// Open returns the array at path as it is stored now. While nothing has
-// changed it returns the same Array, whose cached chunks stay in use. An array
-// whose data cannot be read is an error that wraps errors.ErrUnsupported or
-// meta.ErrInvalid, and a group is an error that wraps ErrNotArray.
+// Open returns the array at path as it is stored now. While nothing has changed it returns the same
+// Array, whose cached chunks stay in use. For an array with unreadable data the error wraps
+// errors.ErrUnsupported or meta.ErrInvalid. For a group it wraps ErrNotArray.
 func (f finder) Open(ctx context.Context, path string) (*Array, error) {
 	return f.openAfter(ctx, path, f.prepared)
 }
@@ -66,8 +65,8 @@ func (f finder) openAt(ctx context.Context, l *lineage, path string) (*Array, er
 	return f.Open(ctx, path)
 }
 
-// followTo lets programs that have the array open, which another program has moved to path, go on
-// there. If it is not there any more, nothing happens.
+// followTo lets programs that have the array open go on at path. Another program has moved the
+// array there. If the array is not there any more, nothing happens.
 func (f finder) followTo(ctx context.Context, l *lineage, path string) error {
 	_, err := f.storeAt(ctx, l, path)
 	if err == nil {
@@ -87,8 +86,8 @@ func (f finder) goOn(ctx context.Context, l *lineage, path string) {
 	}
 }
 
-// goOnAt lets programs that have the array open, which is there no more, go on with the one at
-// path.
+// goOnAt lets programs that have the array open go on with the array at path. The array is no
+// longer where they opened it.
 func (f finder) goOnAt(ctx context.Context, l *lineage, path string) {
 	l.movedTo(path)
 	if l.inUse() { // it may be moved again before anything is done with it

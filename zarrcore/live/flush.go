@@ -14,13 +14,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file stores drafts: chunks first, then what the document says of them. Where the array has
-// become shorter, that keeps rows that were truncated from coming back. A program that finds the
-// new document, after a kill too, finds nothing beyond it.
+// This file stores drafts: chunks first, then what the document says of them. This order keeps
+// truncated rows from coming back if the array has become shorter. A program that finds the new
+// document finds nothing beyond it, even after a kill.
 
 // Flush stores what was written to the array, by any handle: objects first, then the document if
 // the shape has changed. If durable is set it survives a power cut. An incomplete row at the end
-// is dropped, which is ErrFraction. A writer that may still complete that row calls Save instead.
+// is dropped, which is ErrFraction. A writer that may still complete the row calls Save instead.
 func (a *Array) Flush(ctx context.Context, durable bool) error {
 	now := a.arrived(ctx)
 	if err := now.saveOther(ctx); err != nil {
@@ -168,8 +168,8 @@ func (s *storer) conclude(ctx context.Context, err error) {
 	}
 }
 
-// giveUpSize forgets that the array was to get another length, which is all that was to
-// be stored of it, since it is no more. What asked for it was told. The caller holds mu.
+// giveUpSize forgets the new length of an array that is no more. Nothing else of the array was to
+// be stored. The program that asked for the length was told. The caller holds mu.
 func (s *storer) giveUpSize() {
 	s.settleError()
 	s.since = time.Time{}

@@ -37,8 +37,8 @@ func (h *Arrays) Forget(path string, a *Array) {
 	}
 }
 
-// Recreate lets programs that have the array at path open go on with another one, which replace
-// stores there. What was written to the array before is lost.
+// Recreate calls replace, which stores another array at path. Programs that have the old array open
+// go on with the new one. What was written to the old array before is lost.
 func (h *Arrays) Recreate(ctx context.Context, path string, replace func() error) (*Array, error) {
 	old := h.open.at(path)
 	if old != nil {

@@ -14,7 +14,7 @@ import (
 type Move struct {
 	From, To string
 	Replaces bool   // there is something at To that it replaces
-	Copied   string // the fingerprint of the array at To, of which that at From is a copy; or empty
+	Copied   string // the fingerprint of the array at To, if that at From is a copy of it; or empty
 }
 
 // A move is a Move that is being done.

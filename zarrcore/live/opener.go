@@ -65,9 +65,8 @@ func (h *opener) openAfter(
 // takes less than a millisecond, so nobody is refused for what happens now and then.
 const maxRounds = 10_000
 
-// renewed returns the array at path, of which no generation in the version that
-// was just found is open. n is what was found, where no flush can have replaced it;
-// otherwise it is nil.
+// renewed returns the array at path. No generation of the array is open in the version that was
+// just found. n is the node found, if no flush can have replaced it; otherwise it is nil.
 func (h *opener) renewed(
 	ctx context.Context, path string, n *catalog.Node, prepare preparation,
 ) (*Array, error) {
@@ -126,8 +125,8 @@ func (h *opener) succeed(
 	return h.follow(a, old, n, known, o), nil
 }
 
-// follow makes a, which n describes, the generation that follows old, or takes what has changed
-// into old; see succeed. The version known counted before n was read.
+// follow makes a the generation after old, or takes what has changed into old; see succeed. n
+// describes a. The version known counted before n was read.
 func (h *opener) follow(a, old *Array, n *catalog.Node, known string, o opening) *Array {
 	if !h.open.isThere(n.Path, o.renames) {
 		return nil
@@ -153,8 +152,8 @@ func (h *opener) newLineage(path, where string) *lineage {
 	return &lineage{place: place{path: path, where: where, renames: &h.renames}}
 }
 
-// newArray binds the array of a lineage that n describes, which is that of source with its axes
-// reversed if there is a source.
+// newArray binds the array of a lineage, as n describes it. If source is not nil, the array is
+// source with its axes reversed.
 func (h *opener) newArray(n *catalog.Node, source *meta.Array, l *lineage) (*Array, error) {
 	if catalog.IsVlen(n.Meta) {
 		return nil, ErrVlen

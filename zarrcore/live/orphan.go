@@ -132,7 +132,7 @@ func (k *keeper) vacateDraft(ctx context.Context, d *draft) error {
 	return k.keepInFile(d, why)
 }
 
-// bury forgets an array of which all is stored, if it is certain that it is no more.
+// bury forgets a completely stored array, if it is certain that the array is no more.
 func (k *keeper) bury(ctx context.Context, a *Array) error {
 	if err := k.absent(ctx, a.gen.Path); !errors.Is(err, catalog.ErrOrphan) {
 		return err

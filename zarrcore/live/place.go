@@ -79,7 +79,7 @@ func (p *place) movedTo(path string) {
 func (p *place) leave() (arrived func()) { return p.away.Stop("") }
 
 // hasLeft waits while the array is on its way to another path, and reports whether it is there. A
-// reader calls it that has not found an object, or whose object may be another array's.
+// reader calls hasLeft if it has not found an object, or if the object may be another array's.
 func (p *place) hasLeft(ctx context.Context) (bool, error) {
 	err := p.away.Wait(ctx, "")
 	return err == nil && p.isMoved(), err

@@ -24,8 +24,8 @@ type Slice struct {
 	Bytes   *layout.Selection // where its bytes are in the array
 	Reverse *layout.Selection // of a slice in Fortran order: its bytes in that order; nil: C order
 
-	// Values makes the elements that are shown of those that are stored, and appends them to dst;
-	// nil: they are the same.
+	// Values converts stored elements to the shown ones, and appends these to dst; nil: they are
+	// the same.
 	Values func(dst, stored []byte) []byte
 }
 
@@ -63,7 +63,8 @@ func (s *slice) inFortranOrder() (*Array, bool) {
 // IsSlice reports whether a is a part of an array.
 func (a *Array) IsSlice() bool { return a.slice != nil }
 
-// Part returns which part of which array a is; nil: it is all of one.
+// Part returns the part of an array that a is, and the whole array. If a is all of an array, whole
+// is nil.
 func (a *Array) Part() (part Slice, whole *Array) {
 	if a.slice == nil {
 		return part, nil

@@ -157,9 +157,9 @@ func (s *state) settledAll(gen *generation.Array) bool {
 		s.lengths.IsAllStored(gen.Rows())
 }
 
-// noteFull notes that all of a chunk is dirty, and perhaps all of its object. An object that also
-// has rows which the document does not count yet is stored by a flush only. That keeps its bytes
-// until the document is stored: a program that truncates the array replaces the object.
+// noteFull notes that all of a chunk is dirty, and perhaps all of its object. If the object also
+// has rows that the document does not count yet, only a flush stores it. So the bytes of the object
+// are kept until the document is stored: a program that truncates the array replaces the object.
 func (s *state) noteFull(gen *generation.Array, chunk int64) {
 	obj := gen.Objects.Holder(chunk)
 	if s.complete.Add(chunk, obj) == gen.Objects.ChunksIn(obj, true) &&

@@ -7,11 +7,10 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 )
 
-// This file shows an array that is stored in Fortran order as one with its axes
-// reversed, which is stored in C order: the same chunks, their coordinates and
-// axes turned around, and no transpose to be done. A program that reads or
-// writes in Fortran order goes through its chunks as they are. Which arrays are
-// shown so, meta.Array.FortranOrder says.
+// This file shows an array stored in Fortran order as one with its axes reversed, stored in C
+// order. The chunks are the same, with their coordinates and axes turned around, and no transpose
+// is needed. A program that reads or writes in Fortran order goes through the chunks as they are.
+// meta.Array.FortranOrder says which arrays are shown so.
 
 // InOrder returns the array whose bytes are those of this one in Fortran order, if fortran is set,
 // otherwise in C order. It is for a program that has written a header of that order. An array that

@@ -9,10 +9,10 @@ import (
 
 // This file deletes the stored objects of rows that were truncated.
 
-// deleteTruncated deletes the stored objects that have only rows that are truncated. It returns
-// those that hold rows of both kinds. The objects of dirty are left out, because they are about to
-// be stored. What became dirty since that was asked does not count: this flush has to truncate it
-// too, because it forgets the truncation. There are stored objects for at most so many rows.
+// deleteTruncated deletes the stored objects that have only truncated rows. It returns the objects
+// that have both truncated and other rows. The objects of dirty are left out, because they are
+// about to be stored. Objects that became dirty later are not left out: this flush has to truncate
+// them too, because it forgets the truncation. There are stored objects for at most so many rows.
 func (s *storer) deleteTruncated(
 	ctx context.Context, a *Array, rows int64, dirty []int64,
 ) (straddling []int64, err error) {

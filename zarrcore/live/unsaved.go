@@ -87,7 +87,7 @@ func (u *unsaved) Rescue(dir string) (files []string, err error) {
 	return files, errors.Join(all...)
 }
 
-// Unstored returns the paths of the arrays of which something that was written is not stored.
+// Unstored returns the paths of the arrays with writes that are not stored.
 func (u *unsaved) Unstored() (paths []string) {
 	for _, d := range u.all() {
 		d.mu.Lock()
@@ -112,8 +112,7 @@ func (u *unsaved) Failures() (errors map[string]string) {
 	return errors
 }
 
-// orphansAt returns the drafts of arrays that were at path before the one that is
-// there now.
+// orphansAt returns the drafts of former arrays at path, without the one that is there now.
 func (u *unsaved) orphansAt(path string) (orphans []*draft) {
 	for _, d := range u.all() {
 		d.mu.Lock()

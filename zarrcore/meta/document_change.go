@@ -165,8 +165,8 @@ func (p *post) set(key string, value pyjson.Value) (err error) {
 	return err
 }
 
-// attributes replaces the attributes. Those that mean what they meant keep their spelling, which
-// was shown as strict JSON.
+// attributes replaces the attributes. An attribute of the same meaning as before keeps its stored
+// spelling, because users were shown its strict JSON.
 func (p *post) attributes(inV3, posted pyjson.Value) error {
 	posted, err := attributes("attributes", posted)
 	if err != nil {

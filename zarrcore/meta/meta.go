@@ -80,7 +80,7 @@ type Chunks struct {
 	// array's end. Otherwise it is nil.
 	Cuts [][]layout.Cut
 
-	// Bounded is the shape of objects that end where the array does, otherwise nil.
+	// Bounded is the shape of the objects if these end at the array's end, otherwise nil.
 	Bounded []int64
 }
 

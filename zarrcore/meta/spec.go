@@ -53,20 +53,20 @@ type Spec struct {
 	Type dtype.Type
 	Fill []byte // one element in Type's byte order; nil: zero bytes
 
-	// NoFill makes a fill_value of null, which format 2 alone has, and which reads as zero bytes;
-	// Fill does not count then. xarray takes any other fill_value of format 2 for one that marks
-	// missing values.
+	// NoFill makes a fill_value of null. Format 2 alone has null, and it reads as zero bytes; Fill
+	// does not count then. xarray takes any other fill_value of format 2 for one that marks missing
+	// values.
 	NoFill bool
 
 	// Codecs is the chain of one chunk, as in version 3. A chain without a codec from arrays to
-	// bytes gets the bytes codec. The byte order in it is that of Type, and a codec that says big
-	// where that is little is an error. Format 2 has the codecs named numcodecs.ID alone, and
-	// "bytes".
+	// bytes gets the bytes codec. The byte order in the chain is that of Type: a codec that says
+	// big for a little-endian Type is an error. Format 2 has the codecs named numcodecs.ID alone,
+	// and "bytes".
 	Codecs []Codec
 
-	// Order is 'C' or 'F': the array is shown in that order, see Array.FortranOrder. Where Codecs
-	// begins with a transpose, the elements of a chunk are stored as that says, whatever Order is,
-	// otherwise in that order. 0 leaves the order to Codecs.
+	// Order is 'C' or 'F': the array is shown in that order, see Array.FortranOrder. If Codecs
+	// begins with a transpose, the elements of a chunk are stored as the transpose says, whatever
+	// Order is. Otherwise the elements are stored in that order, too. 0 leaves the order to Codecs.
 	Order byte
 
 	Separator      byte     // of chunk keys; 0: '.' in format 2, '/' in format 3

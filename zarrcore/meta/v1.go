@@ -5,8 +5,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// firstArgument is, for the compressors that version 1 knows, the option that a scalar
-// compression_opts stands for: the first argument of the codec's Python class.
+// firstArgument has, for each compressor of version 1, the option that a scalar compression_opts
+// stands for: the first argument of the codec's Python class.
 var firstArgument = map[string]string{
 	"blosc": "cname",
 	"bz2":   "level",

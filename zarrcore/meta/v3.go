@@ -205,8 +205,8 @@ func attributes(member string, v pyjson.Value) (pyjson.Value, error) {
 	return pyjson.Value{}, invalid(member, "an object", v)
 }
 
-// checkConsolidated tolerates consolidated metadata, which tell nothing that the nodes' own
-// documents do not: inline ones, any that need not be understood, and null.
+// checkConsolidated tolerates consolidated metadata if they are inline, are null, or need not be
+// understood. Consolidated metadata only repeat the nodes' own documents.
 func checkConsolidated(v pyjson.Value) error {
 	if !v.Exists() || v.Kind() == pyjson.Null || v.Get("kind").Text() == "inline" {
 		return nil

@@ -49,7 +49,7 @@ type storedChange struct {
 	New *string `json:"new"`
 }
 
-// MarshalJSON refuses documents that are not UTF-8, which JSON could not hold.
+// MarshalJSON refuses documents that are not UTF-8: JSON cannot hold them.
 func (c Change) MarshalJSON() ([]byte, error) {
 	s := storedChange{Key: c.Key}
 	for doc, text := range map[*[]byte]**string{&c.Old: &s.Old, &c.New: &s.New} {

@@ -2,7 +2,7 @@ package object
 
 import "slices"
 
-// This file is about the chunks that an object holds, for code that puts one together.
+// This file is about the chunks of an object, for code that puts an object together.
 
 // ChunksIn returns how many chunks of the array's grid an object holds. If grown is set
 // it counts as if there were whole objects along its rows: it may yet grow.

@@ -7,10 +7,10 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// A Layout says which object holds a chunk, and which chunks an object holds. In most
-// arrays all objects have one shape. Shards may differ in it, where the document lists
-// their lengths. Their chunks have one shape all the same, which divides that of every
-// shard. A Layout is immutable: an array of another shape has another one.
+// A Layout says which object holds a chunk, and which chunks an object holds. In most arrays all
+// objects have one shape. Shards may differ in shape if the document lists their lengths. Even then
+// all chunks have one shape, and it divides the shape of every shard. A Layout is immutable: an
+// array of another shape has another one.
 type Layout struct {
 	*Keys
 	chunks    *layout.Grid // that of Keys itself, where an object is one chunk and objects differ

@@ -9,7 +9,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// codecs are those of shards, whose chunks have that shape, or of plain objects.
+// codecs are those of shards with chunks of the shape chunk, or of plain objects.
 type codecs struct {
 	chunk   []int64
 	sharded bool

@@ -14,10 +14,10 @@ var (
 	ErrFraction = errors.New("not a whole number of rows")
 )
 
-// Lengths are the lengths along axis 0 of the stored objects of an array whose objects end where
-// the array does (zarrs.regular_bounded). They may differ from those of the array as it is to be:
-// objects are stored one by one, and a process may be killed before it has stored all. Of other
-// arrays all objects have the lengths of the grid. All methods may be called concurrently.
+// Lengths are the lengths of stored objects along axis 0, in an array whose edge objects end with
+// it (zarrs.regular_bounded). They may differ from the lengths that the array is to have. Objects
+// are stored one by one, and a process may be killed before it has stored all. In other arrays all
+// objects have the lengths of the grid. All methods may be called concurrently.
 type Lengths struct {
 	replacing sync.RWMutex // held for reading while an object is opened
 
@@ -78,8 +78,8 @@ func (l *Lengths) shown(k *Keys, object int64) int64 {
 	return min(max(0, l.rows-first), k.Longest())
 }
 
-// Replace calls commit, which replaces an object by one that may have another length. No object of
-// the array is opened meanwhile, so that a reader knows the length of what it opens.
+// Replace calls commit, which replaces an object. The new object may have another length. No object
+// of the array is opened meanwhile, so that a reader knows the length of the object it opens.
 func (l *Lengths) Replace(commit func() error) error {
 	l.replacing.Lock()
 	defer l.replacing.Unlock()

@@ -16,11 +16,10 @@ import (
 // measureFirst is how many bytes an object is taken to have at most when its length is tried first.
 const measureFirst = 64 << 20
 
-// measured reports whether the object, which cannot be decoded for that error, has more
-// whole rows than it should: those that a process wanted to append, or to cut, that was
-// killed before it had stored objects and document. From then on it is decoded so, and
-// rows behind the stored document's end are fill value. Otherwise it returns the error
-// to report.
+// measured reports whether the object has more whole rows than it should. err is the error of
+// decoding it. A process leaves such rows if it is killed in an append or a cut, before it has
+// stored objects and document. From then on the object is decoded with these rows, and rows behind
+// the stored document's end are fill value. Otherwise measured returns the error to report.
 func (r *Reader) measured(err error) (again bool, _ error) {
 	wrong := errors.Is(err, compress.ErrCorrupt) || errors.Is(err, compress.ErrTooLarge)
 	if !wrong || !r.mayBeLonger() {

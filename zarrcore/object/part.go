@@ -24,8 +24,8 @@ var Whole = Part{Inner: -1}
 // Larger chunks are not fetched whole where a part of them is wanted and can be decoded.
 const mostWhole = 1 << 20
 
-// Want returns which bytes of the object of a key come with it. A chunk that a shard is known not
-// to have is codec.ErrEmpty, and a shard that is known to be missing is ErrMissing.
+// Want returns which bytes of the object of a key come with it. If the shard is known to lack the
+// chunk, the error is codec.ErrEmpty. If the shard is known to be missing, it is ErrMissing.
 func (o Opener) Want(number int64, key string, p Part) (store.Want, error) {
 	all := store.Want{N: store.All}
 	if o.Chains == nil || p.Inner < 0 && !o.isSharded() {

@@ -62,7 +62,7 @@ func (o Opener) Wrap(open store.Object, key string) *Reader {
 // A Reader is an open object as codec reads it, with its shard indexes cached.
 type Reader struct {
 	store.Object
-	ctx    context.Context // of the request that has opened it, which bounds all its reads
+	ctx    context.Context // of the request that opened the Reader: it bounds all reads
 	from   Opener
 	number int64
 	key    string

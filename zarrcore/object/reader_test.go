@@ -16,7 +16,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
-// boundedBytes is an array of 10 bytes in objects of 4 that end where it does.
+// boundedBytes is an array of 10 bytes in objects of 4 bytes. The last object ends with the array.
 const boundedBytes = `{"zarr_format": 3, "node_type": "array", "shape": [10], "data_type": "uint8",
 	"chunk_grid": {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [4]}},
 	"chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},

@@ -50,7 +50,7 @@ func (l *Line[T]) take() T {
 	return result
 }
 
-// End waits for the calls that have begun, and drops the results that nobody has taken.
+// End waits for the calls under way, and drops the results that nobody has taken.
 func (l *Line[T]) End(drop func(T)) {
 	for l.taken < l.begun {
 		drop(l.take())

@@ -20,7 +20,7 @@ func TestBeginBefore(t *testing.T) {
 	}
 	far := &passage{base: 5, at: 5 + burst + 1, next: 200}
 	if far.isOvertaken(2) {
-		t.Error("a reader that begins later belongs to a passage that has gone far")
+		t.Error("a later reader belongs to a passage that has gone far")
 	}
 	if late := (&passage{base: burst + 5, at: burst + 5}); late.isOvertaken(2) {
 		t.Error("a reader that begins elsewhere belongs to the passage")

@@ -58,10 +58,10 @@ func (a *loader) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.
 	return got, err
 }
 
-// decode decodes what is needed of a chunk, or the whole chunk where that is
-// not much more. The decoded bytes take memory once there is room for the encoded
-// ones. Fresh memory costs more to touch than a chunk to decode, so a
-// first part is small. A reader that comes back gets twice as much each time.
+// decode decodes the needed part of a chunk, or the whole chunk if that is not much more work; see
+// partialShare. The decoded bytes take memory once there is room for the encoded ones. Fresh memory
+// costs more to touch than a chunk to decode, so a first part is small. A reader that comes back
+// gets twice as much each time.
 func (a *loader) decode(
 	ctx context.Context, src *object.Reader, inner int64, need chunk.Need,
 ) error {
@@ -153,8 +153,8 @@ func (a *loader) Current(ctx context.Context, id chunk.ID, version string) bool 
 	return err == nil && info.Version != "" && info.Version == version
 }
 
-// absent is the version of an object that does not exist. Stores that know no
-// versions say "", which is not enough to believe that nothing has changed.
+// absent is the version of an object that does not exist. Stores without versions say "" of every
+// object, and that does not show that nothing has changed.
 const absent = "\x00absent"
 
 // DecodeChunk implements band.Decoder.

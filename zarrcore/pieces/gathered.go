@@ -129,9 +129,8 @@ func (a *Array) copyBatch(ctx context.Context, buf []byte, off int64, b *runBatc
 	return nil
 }
 
-// plainCached is the size, in bytes, up to which reads of chunks that are stored
-// as they are go through the cache all the same: opening the object costs more
-// than copying so little.
+// plainCached bounds, in bytes, the reads through the cache of chunks that are stored as they are.
+// For so few bytes, opening the object costs more than copying them.
 const plainCached = 64 << 10
 
 // readsPlain reports whether n bytes are read past the cache: there is nothing to

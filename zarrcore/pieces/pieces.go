@@ -139,10 +139,10 @@ type need struct {
 // needBytes is about how many bytes a chunk takes beside its own while it is pinned.
 const needBytes = 512
 
-// Read returns bytes [off, off+n), which lie in the array, at the path that it had when it was
-// opened. Chunks that are missing in the cache load in parallel. The request waits until its memory
-// fits beside that of the others, and has it until its bytes are released. Before it waits it lists
-// no more than a few runs.
+// Read returns bytes [off, off+n). They must lie in the array. The array is read at the path that
+// it had when it was opened. Chunks that are missing in the cache load in parallel. The request
+// waits until its memory fits beside that of the others, and keeps the memory until its bytes are
+// released. Before it waits, it lists only a few runs.
 func (a *Array) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 	runs, needs, few := a.few(a.gen.Grid.Runs(off, n))
 	room := a.room(off, n, needs, few)

@@ -41,7 +41,7 @@ func (p *parser) refuseDuplicates(keys []uint32) error {
 }
 
 // keyBytes returns the decoded key whose opening quote is at the given offset. Halves of surrogate
-// pairs stay distinct, which they would not as the text that callers see.
+// pairs stay distinct. In the text that callers see, each of them is U+FFFD.
 func keyBytes(data []byte, at int) []byte {
 	inner := data[at+1 : stringEnd(data, at)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {

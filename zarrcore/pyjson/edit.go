@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Set returns a document with the member at a path set to a value. An object or a member on the way
-// that is missing is made; one that is not an object is replaced by one. What is new is laid out
-// like its surroundings, and no other byte changes.
+// Set returns a document with the member at a path set to a value. Missing objects and members on
+// the way are made. A member on the way that is not an object is replaced by an object. What is new
+// is laid out like its surroundings, and no other byte changes.
 func Set(doc []byte, value Value, path ...string) ([]byte, error) {
 	return edit(doc, path, value)
 }
@@ -93,7 +93,8 @@ func membersAt(doc []byte, at int) func(yield func(spot) bool) {
 	}
 }
 
-// edit changes a member of the object that begins at an offset, whose members are at a depth.
+// edit changes a member of the object that begins at the offset at. depth is that of the object's
+// members.
 func (e editor) edit(at, depth int, path []string, value Value) []byte {
 	before := at + 1 // the end of the member before
 	for m := range membersAt(e.doc, at) {

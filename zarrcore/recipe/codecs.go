@@ -55,8 +55,8 @@ func parseCodecList(text string) ([]meta.Codec, error) {
 	return slices.Clip(append([]meta.Codec{}, codecs...)), nil
 }
 
-// parseShort reads a codec that is written as its word and, separated by colons, parameters, of
-// which later ones may be left out. An example is blosc:lz4:5:shuffle.
+// parseShort reads a codec in its short form: its word, and parameters, separated by colons. The
+// last parameters may be left out. An example is blosc:lz4:5:shuffle.
 func parseShort(text string) (meta.Codec, error) {
 	words := strings.Split(text, ":")
 	name, parameters := byWord(words[0])

@@ -63,9 +63,9 @@ func (r Recipe) Set(name, text string) (Recipe, error) {
 	return r, err
 }
 
-// Override returns the recipe with what a group's attribute "zarrfs" sets: an object whose members
-// are Settings, each with the text that Set takes. In JSON a number, a list of lengths or of
-// codecs, or any fill value reads better, and is taken too.
+// Override returns the recipe with what a group's attribute "zarrfs" sets. The attribute is an
+// object whose members are Settings, each with the text for Set. In JSON a number, a list of
+// lengths or of codecs, or any fill value reads better, and is taken too.
 func (r Recipe) Override(attribute pyjson.Value) (Recipe, error) {
 	switch attribute.Kind() {
 	case pyjson.Invalid, pyjson.Null:

@@ -111,8 +111,7 @@ func parsedType(t testing.TB, text string) dtype.Type {
 	return typ
 }
 
-// TestPartition tries the manners of cutting that zarr-python does not have, and those that are
-// refused.
+// TestPartition tries the ways to cut an array that zarr-python lacks, and the refused ones.
 func TestPartition(t *testing.T) {
 	for _, c := range []struct {
 		chunks, shards string
@@ -287,8 +286,8 @@ func describe(t *testing.T, r Recipe) string {
 	return fmt.Sprintf("v%d %v %v %v %s", spec.Format, spec.Chunk, spec.Shard, names, fill)
 }
 
-// FuzzRecipe holds that whatever is set, a recipe gives chunks that cut the array and its shards,
-// or an error that says why not.
+// FuzzRecipe holds that a recipe of any settings gives chunks, or an error with the reason. The
+// chunks cut the array and its shards.
 func FuzzRecipe(f *testing.F) {
 	f.Add("rows", "auto", "blosc:lz4:5:shuffle", "NaN", int64(1000), int64(3000), "<f4")
 	f.Add("64,64", "512,512", `[{"id": "blosc", "shuffle": 1}, "crc32c"]`, `[1, "NaN"]`, int64(0),

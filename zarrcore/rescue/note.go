@@ -32,8 +32,8 @@ type note struct {
 	most int // so many stretches are merged before there are more
 }
 
-// name is one that a store or array has, which may be any bytes. JSON has only text: a name that is
-// not UTF-8 is an object, whose member has it escaped as in URLs.
+// name is the name of a store or an array, and may be any bytes. JSON has only text. So a name that
+// is not UTF-8 is written as an object: its member is the name, escaped as in URLs.
 type name string
 
 type escapedName struct {

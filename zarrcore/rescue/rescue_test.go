@@ -40,8 +40,8 @@ func (f *failingText) Read(p []byte) (int, error) {
 	return 0, syscall.EIO
 }
 
-// TestRescuedTextIsWhole: a file of lines that are kept has its name once it is whole. A process
-// that is killed before leaves a file .part, and one that fails leaves none.
+// TestRescuedTextIsWhole: a file of kept lines gets its name once it is whole. A process that is
+// killed before leaves a file .part. After a failure no file is left.
 func TestRescuedTextIsWhole(t *testing.T) {
 	dir := t.TempDir()
 	names := func() (names []string) {

@@ -17,8 +17,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// A Scan is what one walk over an array's objects has found: how much they take, which parts of
-// the array they hold, and a fingerprint by which the next walk sees whether anything has changed.
+// A Scan is what one walk over an array's objects has found: how much they take, the parts of the
+// array in them, and a fingerprint. By the fingerprint the next walk sees whether anything has
+// changed.
 type Scan struct {
 	Bytes   int64     // that its objects have
 	ModTime time.Time // of the newest object

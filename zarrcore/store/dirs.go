@@ -60,9 +60,9 @@ func (d Dirs) Stamp(ctx context.Context, dir string, at time.Time) error {
 	return annotate("stamp", dir, err)
 }
 
-// Prune removes the directory dir, and all below it, as far as they hold no object: those that were
-// made for objects which are gone. Of a Store that is held it leaves the directory that is held. A
-// missing dir is not an error.
+// Prune removes the directory dir, and all below it, as far as they hold no object. Such
+// directories were made for objects that are gone. The directory of a held Store stays. A missing
+// dir is not an error.
 func (d Dirs) Prune(ctx context.Context, dir string) error {
 	rel, err := d.at.dir(dir)
 	if p, ok := d.at.driver.(Pruner); ok && err == nil {

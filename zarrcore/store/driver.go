@@ -40,8 +40,8 @@ type Writer interface {
 	// SyncStaged makes staged objects, all of this driver, durable. Its errors name the key.
 	SyncStaged(ctx context.Context, staged []StagedObject) error
 
-	// SyncDirs makes the directories durable that hold keys, and those above them that the driver
-	// made.
+	// SyncDirs makes the directories of keys durable, and also the directories above them that the
+	// driver made.
 	SyncDirs(ctx context.Context, keys []string) error
 
 	Delete(ctx context.Context, key string, cond If) error
@@ -129,8 +129,7 @@ type Refresher interface {
 	Refresh(dir string)
 }
 
-// Identifier is a Driver that tells a directory from one that is recreated in its place. It is
-// optional.
+// Identifier is a Driver that tells a directory from a recreated one in its place. It is optional.
 type Identifier interface {
 	// Identity returns an opaque text. It stays as it is when the directory dir is renamed, or what
 	// is in it changes, and no other directory ever has it. It is "" if that is not known.
@@ -140,12 +139,12 @@ type Identifier interface {
 // Surveyor is a Driver that describes the objects in a directory for less than a Stat of each. It
 // is optional.
 type Surveyor interface {
-	// Survey is List, and says of each child what Stat would, except its rights. An object that
-	// vanishes meanwhile, or that Stat refuses, is left out.
+	// Survey is List, and says of each child what Stat would, except its rights. An object is left
+	// out if it vanishes meanwhile, or if Stat refuses it.
 	Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error
 }
 
-// Stamper is a Driver whose directories have a modification time that can be set. It is optional.
+// Stamper is a Driver that can set the modification time of directories. It is optional.
 type Stamper interface {
 	// Stamp sets Info.ModTime of the directory dir; "" is the root. The zero time is now.
 	Stamp(ctx context.Context, dir string, at time.Time) error

@@ -18,13 +18,13 @@ type Holder interface {
 	Hold(ctx context.Context, dir string) (Driver, error)
 }
 
-// Hold returns a Store that is the directory dir as it is found now, and stays with it when it is
-// renamed; see Holder. The keys that it takes are written as if the directory were at as, which
-// mostly is dir, and it takes no other ones. Close it.
+// Hold returns a Store that is the directory now found at dir. The Store stays with that directory
+// when the directory is renamed; see Holder. The Store takes only keys written as if the directory
+// were at as; as is mostly dir. Close it.
 //
-// Below a directory that is held, directories are made as they are needed, but never the directory
-// itself. So a writer that begins with Hold cannot make a directory again that another program has
-// renamed or removed meanwhile.
+// Below a held directory, directories are made as they are needed, but the held directory itself is
+// never made. So a writer that begins with Hold cannot recreate a directory after another program
+// has renamed or removed it.
 func (s *Store) Hold(ctx context.Context, dir, as string) (*Store, error) {
 	rel, err := s.dir(dir)
 	if err != nil {

@@ -28,7 +28,7 @@ func (k *keyspace) object(key string) (rel string, err error) {
 	return rest[1:], nil
 }
 
-// dir is object, for a key that may also be that of the directory which is the driver's root.
+// dir is object, but key may also be that of the driver's root.
 func (k *keyspace) dir(key string) (rel string, err error) {
 	if !validDir(key) {
 		return "", ErrInvalidKey
@@ -59,7 +59,7 @@ func (k *keyspace) writer(key string) (w Writer, rel string, err error) {
 	return w, rel, nil
 }
 
-// annotate names the operation and the key in err, the one place where that is done.
+// annotate names the operation and the key in err. No other function does.
 func annotate(op, key string, err error) error {
 	if err == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 // one.
 var ErrThroughLink = fmt.Errorf("store: a link is on the way: %w", fs.ErrNotExist)
 
-// errNoLinks is returned for a link that is to be made in a store that cannot hold any.
+// errNoLinks is returned if a link is to be made in a store that cannot hold links.
 var errNoLinks = fmt.Errorf("store: it cannot hold links: %w", errors.ErrUnsupported)
 
 // Linker is a Driver whose store may hold links, as a directory does. It is optional. Open, Peek,
@@ -28,8 +28,8 @@ type Linker interface {
 	Link(ctx context.Context, key string) (link Link, ok bool, err error)
 
 	// Resolve returns the key that is left when all links on the way of key, and at its end, are
-	// followed; "" is the root. A link that leads nowhere is an error that says why. What is
-	// missing is fs.ErrNotExist.
+	// followed; "" is the root. If a link leads nowhere, the error says why. What is missing is
+	// fs.ErrNotExist.
 	Resolve(ctx context.Context, key string) (string, error)
 }
 
@@ -37,9 +37,9 @@ type Linker interface {
 type LinkWriter interface {
 	Linker
 
-	// PutLink makes a link at key; directories above it are not made. text is as Link.Text; one
-	// that leaves the store is an error, and one that leads to nothing is allowed. It is
-	// fs.ErrExist where there is something already, unless replace is set and that is a link.
+	// PutLink makes a link at key; directories above it are not made. text is as Link.Text. The
+	// link may lead to nothing, but not out of the store: that is an error. If something is at key
+	// already, the error is fs.ErrExist, unless that is a link and replace is set.
 	PutLink(ctx context.Context, key, text string, replace bool) error
 
 	// RenameLink is Rename for a link, which replaces a link at to.

@@ -15,11 +15,11 @@ import (
 // functions, and so hides no ability of the inner one.
 
 var (
-	// ErrChanged is returned for an object that has not the version asked for, or has it no more.
-	// It can be opened again.
+	// ErrChanged is returned for an object that does not have the version asked for, or no longer
+	// has it. It can be opened again.
 	ErrChanged = errors.New("store: the object has changed")
 
-	// ErrUnchanged is returned for an object that still has the version that is known.
+	// ErrUnchanged is returned for an object that still has the known version.
 	ErrUnchanged = errors.New("store: the object has not changed")
 )
 

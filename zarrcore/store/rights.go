@@ -64,7 +64,7 @@ func (r Rights) Listing() Rights {
 	return r
 }
 
-// Permitter is a Driver whose store has rights that only an attempt, or a question, shows: access
+// Permitter is a Driver for stores with rights that only an attempt, or a question, shows: access
 // control lists, for instance. It is optional.
 type Permitter interface {
 	// MayWrite returns nil if objects in dir can be made and replaced, or why not.

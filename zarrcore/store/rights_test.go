@@ -43,8 +43,8 @@ func TestRightsOfBoth(t *testing.T) {
 	}
 }
 
-// TestRightsInside: a user that may enter a directory may read what is in it, and with the right to
-// write may replace that.
+// TestRightsInside: a user that may enter a directory may read the objects in it. With the right to
+// write, the user may also replace them.
 func TestRightsInside(t *testing.T) {
 	for dir, want := range map[uint32]uint32{0o755: 0o644, 0o700: 0o600, 0o777: 0o666, 0o555: 0o444,
 		0o711: 0o644, 0o666: 0, 0o750: 0o640} {

@@ -79,8 +79,8 @@ func New(d Driver, name string) *Store {
 // Name returns the name given to New.
 func (s *Store) Name() string { return s.name }
 
-// Wrapped returns the store with wrap's driver in the place of its own, which that one uses. The
-// driver stays that of s to close.
+// Wrapped returns the store with the driver that wrap makes from its own driver. Close of s closes
+// the driver of s; Close of the result does not.
 func (s *Store) Wrapped(wrap func(Driver) Driver) *Store {
 	w := *s
 	w.driver, w.shared = wrap(s.driver), true

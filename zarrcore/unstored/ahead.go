@@ -14,7 +14,7 @@ type Ahead struct {
 	IsDoubtful atomic.Bool
 }
 
-// An AheadObject is an object that has rows [From, End) which the document does not count.
+// An AheadObject is an object with rows [From, End) that the document does not count.
 type AheadObject struct {
 	Version   string
 	From, End int64
@@ -30,8 +30,8 @@ func (s *Ahead) IsEmpty() bool { return len(s.objects) == 0 }
 // Objects returns the objects.
 func (s *Ahead) Objects() map[int64]AheadObject { return maps.Clone(s.objects) }
 
-// Note notes object n, which takes the place of the one before. If that has bytes which are not
-// dirty, o has them too.
+// Note notes object n, which takes the place of the one before. If the one before has bytes that
+// are not dirty, o has them too.
 func (s *Ahead) Note(n int64, o AheadObject) {
 	before, ok := s.objects[n]
 	o.Dirty = o.Dirty && (!ok || before.Dirty)

@@ -53,7 +53,7 @@ func (c *Objects) Remove(chunk, obj int64) (bytes int64) {
 	return bytes
 }
 
-// TakeReady returns the objects that may be stored, which the caller then does.
+// TakeReady returns the objects that may be stored. The caller then stores them.
 func (c *Objects) TakeReady() []int64 {
 	objects := c.ready
 	c.ready = nil

@@ -12,10 +12,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// This file is about arrays whose objects end where the array does. They are stored again when
-// axis 0 gets another length. Nobody reads between them and the document. An object is longer than
-// its document says, and never shorter, whenever the process is killed. Codecs of strings store how
-// many there are, and the index of a shard has so many chunks. So it can be read all the same.
+// This file is about arrays whose edge objects end with the array. These objects are stored again
+// when axis 0 gets another length. Readers wait while the objects and the document are stored.
+// Whenever the process is killed, an object may be longer than its document says, but never
+// shorter. Codecs of strings store how many strings there are, and the index of a shard has an
+// entry for each chunk. So a longer object can be read all the same.
 
 // relaid returns which objects, from first to before end, the array had before
 // and gets in another length.
@@ -63,8 +64,8 @@ func (w *writer) relay(ctx context.Context) error {
 	return put.commit(ctx)
 }
 
-// clearNew deletes what is stored of further rows that are to be fill value: a
-// killed process may have left objects there that end where the array was to.
+// clearNew deletes what is stored of further rows that are to be fill value. A killed process may
+// have left objects there that fit another length of the array.
 func (w *writer) clearNew(ctx context.Context) error {
 	if !w.v.a.objects.Bounded() || w.in.Len() > 0 {
 		return nil
@@ -78,8 +79,9 @@ func (w *writer) clearNew(ctx context.Context) error {
 	return w.deleteAll(ctx, gone, err)
 }
 
-// loadAt decodes chunk n of the array, which is s.a at its path or at the one to which it was
-// renamed. It is nil if its shard lacks it, and object.ErrMissing without its object.
+// loadAt decodes chunk n of the array a, which is s.a at its path or at its new path after a
+// rename. e is nil if the shard lacks the chunk. If there is no object, the error is
+// object.ErrMissing.
 func (s *state) loadAt(ctx context.Context, a *place, n int64) (e *vlen.Elements, err error) {
 	end, err := a.t.relaying.Use(ctx, a.path)
 	if err != nil {

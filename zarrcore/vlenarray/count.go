@@ -29,8 +29,8 @@ const (
 	largeWait = 10 * time.Millisecond
 )
 
-// A recount is the last index that was counted of a large array, each open of which begins an
-// epoch, and so another index.
+// A recount is the last counted index of a large array. Each open of the array begins an epoch, and
+// so another index.
 type recount struct {
 	index  *lines.Index
 	print  uint64 // of the objects, right before it was counted

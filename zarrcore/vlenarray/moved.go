@@ -12,9 +12,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// This file tells a chunk that is not stored from one that is not found. A missing chunk is the
-// fill value only where the array has been at its path all the while. Otherwise its objects may
-// be on their way to another path, or gone.
+// This file tells a chunk that is not stored from a chunk not found. A missing chunk is the fill
+// value only where the array has been at its path all the while. Otherwise the objects of the array
+// may be on their way to another path, or gone.
 
 // load decodes chunk n; nil if it is not stored. An array that this process renames meanwhile
 // is read at its new path.

@@ -18,11 +18,10 @@ import (
 // This file takes what programs write: lines of JSON, or strings of fixed width. Package lines
 // reads all of it and checks it before anything of the array changes; write.go stores it.
 
-// WriteLines makes lines, as a LineReader gives them, all elements of the array
-// at path. Axis 0 becomes as long as they are rows; lines that do not fill a row are
-// ErrFraction. A line that is not an element is an error that names it and wraps
-// fs.ErrInvalid. After such an error nothing has changed. If durable is set it
-// survives a power cut.
+// WriteLines replaces all elements of the array at path by lines, as a LineReader gives them. Axis
+// 0 gets as many rows as the lines fill. Lines that do not fill a row are ErrFraction. For a line
+// that is not an element, the error names the line and wraps fs.ErrInvalid. After such an error
+// nothing has changed. If durable is set, what is written survives a power cut.
 func (t *Table) WriteLines(
 	ctx context.Context, path string, text io.ReaderAt, size int64, durable bool) error {
 	return t.writeLines(ctx, path, io.NewSectionReader(text, 0, size), false, durable)

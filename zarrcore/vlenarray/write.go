@@ -84,10 +84,10 @@ func (v *Array) findHome(ctx context.Context) (err error) {
 	return err
 }
 
-// storeRows makes what s holds rows [from, rows), the last ones, of the array.
-// The document is stored last: a program that finds it, after a kill too, finds nothing
-// beyond it that was cut. Objects that end where the array does are an exception: none may
-// have fewer rows than the document says.
+// storeRows stores what s holds as rows [from, rows), the last ones, of the array. The document is
+// stored last: a program that finds it finds no cut rows beyond it, even after a kill. Arrays whose
+// edge objects end with the array are an exception: no object may have fewer rows than the document
+// says.
 func (v *Array) storeRows(ctx context.Context, s *lines.Spool, from, rows int64) error {
 	before := v.a.rows()
 	if s.Len() == 0 && rows == before {
@@ -176,7 +176,7 @@ func (t *Table) Reshape(
 	return t.takeInto(ctx, n.Path, true, fill)
 }
 
-// deleteOutside deletes the objects of before, which had another shape, that lie outside the array.
+// deleteOutside deletes the objects of before that lie outside the array in its new shape.
 func (t *Table) deleteOutside(ctx context.Context, before *Array) error {
 	v, err := t.Open(ctx, before.a.path)
 	if err != nil {
@@ -229,8 +229,8 @@ func newWriter(v *Array, s *lines.Spool, from, rows int64) (*writer, error) {
 	return w, nil
 }
 
-// storeAll stores all objects that hold rows which are written, or which are
-// behind the end now, except those that relay or cutRows stores.
+// storeAll stores all objects with written rows, or with rows behind the new end, except those that
+// relay or cutRows stores.
 func (w *writer) storeAll(ctx context.Context) error {
 	first, end := w.written()
 	late, steady := w.last()
@@ -251,8 +251,7 @@ func (w *writer) last() (first, end int64) {
 	return w.trimmed()
 }
 
-// trimmed returns which objects, from first to before end, hold rows before and behind the place
-// where the array is cut.
+// trimmed returns the range [first, end) of the objects that hold rows before and behind the cut.
 func (w *writer) trimmed() (first, end int64) {
 	if w.rows >= w.v.a.rows() || w.after.objects.Chunks() == 0 {
 		return 0, 0
@@ -285,8 +284,8 @@ func (w *writer) cutRows(ctx context.Context) error {
 	return put.commit(ctx)
 }
 
-// written returns which objects, from first to before end, hold rows that are
-// written or that are behind the end now.
+// written returns the range [first, end) of the objects that hold written rows, or rows behind the
+// new end.
 func (w *writer) written() (first, end int64) {
 	if w.in.Len() == 0 && w.rows > w.v.a.rows() {
 		return 0, 0 // all of the new rows are fill value

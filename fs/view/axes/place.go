@@ -111,7 +111,8 @@ func (g *geo) byCorner() volume.Place {
 		Y: [3]float64{c[1] + half*(c[4]+c[5]), c[4], c[5]}}
 }
 
-// system returns the code of the reference system, if it is known of which sort that is.
+// system returns the code of the reference system, 0 if it is not known whether the system is
+// geographic.
 func (g *geo) system() (code int, isGeographic bool) {
 	code = g.code
 	if m := lastCode.FindStringSubmatch(g.text); m != nil {

@@ -83,8 +83,8 @@ func (a *Attributes) refused(ctx context.Context, n *zarrcore.Node) syscall.Errn
 }
 
 // List lists what Get can return. To a user who may not read the documents it lists one
-// name alone, which says nothing: ls warns of an error here, and a program that copies attributes
-// is to learn from Get that it may not.
+// name alone, which says nothing: ls warns of an error here, and a program that copies
+// attributes learns from Get what it may not read.
 func (a *Attributes) List(
 	ctx context.Context, on *nodes.Node, dest []byte,
 ) (uint32, syscall.Errno) {

@@ -129,8 +129,8 @@ const sizeOfMode = 4 + 3*8
 
 // refuseSystems refuses an attribute of a kind that only the system has. The array is in order, so
 // the reason is not kept as one of the array. A program that copies tries labels with each file,
-// and access lists that equal the mode: it is told without a word. Other attributes have a reason,
-// once for each program that sets them of many files.
+// and access lists equal to the mode: it gets the error without a reason. Other attributes have a
+// reason, once for each program that sets them on many files.
 func (a *Attributes) refuseSystems(
 	on *nodes.Node, attr string, data []byte, by program.Process,
 ) syscall.Errno {

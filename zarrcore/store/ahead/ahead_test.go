@@ -231,8 +231,8 @@ func TestFailed(t *testing.T) {
 	})
 }
 
-// TestBusyLink: a reader that gives hints in order keeps a link busy that carries much in a round
-// trip.
+// TestBusyLink: a reader that gives hints in order keeps the link busy, even if the link carries
+// much in a round trip.
 func TestBusyLink(t *testing.T) {
 	const objects, size, rate = 400, 256 << 10, 64 << 20
 	behind(t, objects, size, storetest.LinkOptions{Delay: delay, Rate: rate}, 256<<20,

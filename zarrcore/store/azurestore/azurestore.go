@@ -108,8 +108,8 @@ type dialect struct {
 	place remote.Place
 }
 
-// apiVersion is the version of the interface that is spoken. It is one that old servers on premises
-// know, too, and writes names that XML cannot have.
+// apiVersion is the version of the interface in use. Old servers on premises know it, too. It has a
+// way to write names that XML cannot have.
 const apiVersion = "2021-02-12"
 
 // url returns the URL of a key in the container; "" is the container itself.

@@ -18,7 +18,7 @@ import (
 // secret is in all credentials of these tests, and must be in no error. It is valid base64.
 const secret = "c2VjcmV0IHRoYXQgbXVzdCBub3QgYmUgc2Vlbg=="
 
-// azure is a server that issues tokens, and one that takes what a test says.
+// azure is two servers in one: an issuer of tokens, and a storage that takes what a test says.
 type azure struct {
 	*httptest.Server
 	issued atomic.Int64

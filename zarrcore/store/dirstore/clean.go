@@ -22,10 +22,10 @@ import (
 
 var _ store.Cleaner = (*Driver)(nil)
 
-// Clean removes the staging folders whose owner is not locked, so whose program is dead, and the
-// temporary files and directories that they note. What is locked it looks at again later, until
-// Close: a program that is killed keeps its locks until its last system call has returned and its
-// last file is closed, which may take long.
+// Clean removes the staging folders of dead programs: the owner of such a folder is not locked. It
+// also removes the temporary files and directories that these folders note. Clean looks at what is
+// locked again later, until Close. A killed program keeps its locks until its last system call has
+// returned and its last file is closed. That may take long.
 func (d *cleaner) Clean(ctx context.Context) error {
 	r, err := d.begin(ctx)
 	if err != nil {
@@ -139,8 +139,8 @@ func notes(owner *os.File) (paths []string) {
 	return paths
 }
 
-// sweepFile removes the temporary file at a path that was noted. It is looked at first: nothing is
-// removed that is not by its name a temporary file, and no lock that somebody holds: errLocked.
+// sweepFile removes the temporary file, or the lock, at a noted path. A file with any other name
+// stays. So does a lock that somebody holds, and the error is errLocked.
 func (l *leftovers) sweepFile(noted string) error {
 	name := path.Base(noted)
 	isLock := strings.HasSuffix(name, lockSuffix)
@@ -170,9 +170,9 @@ func (p place) sweepLock() error {
 	return p.unlink(0)
 }
 
-// sweepTree removes the directory of a name that was noted, if it is the one that was meant.
-// Another one of that path stays. It goes into the folder, which is being removed, if it can be
-// moved.
+// sweepTree removes the directory at a noted path, if it is the directory that was meant. Another
+// directory at that path stays. If possible, the directory is moved into folder, which is being
+// removed.
 func (l *leftovers) sweepTree(noted string, folder *os.File) error {
 	key, name := path.Split(noted)
 	born, isReplaced := strings.CutPrefix(name, replacedPrefix)

@@ -271,8 +271,8 @@ func TestCleanHostile(t *testing.T) {
 	wantNames(t, filepath.Join(top, "outside"), "owner", "secret"+lockSuffix, "x")
 }
 
-// A lock goes that a power cut has left without the note of it, and one whose directory was renamed
-// after the note. One that is not of the dead program stays.
+// Clean removes a lock that a power cut has left without its note. It also removes a lock whose
+// directory was renamed after the note. A lock that is not of the dead program stays.
 func TestCleanStrayLocks(t *testing.T) {
 	dir := t.TempDir()
 	staging := stagingPrefix + "0123456789abcdef"
@@ -351,8 +351,8 @@ func TestStagingFolderRemovedBetweenParts(t *testing.T) {
 	wantNames(t, dir, "a")
 }
 
-// A lock that somebody holds is waited for, as long as ctx allows; one that the dead left is taken
-// over, whatever is in it.
+// Commit waits for a lock that somebody holds, as long as ctx allows. It takes over a lock that a
+// dead program left, even if the file has content.
 func TestKeyLock(t *testing.T) {
 	dir := t.TempDir()
 	s := store.New(open(t, dir, ways["beneath"]), "")

@@ -96,8 +96,8 @@ func (o *staged) move(p place, old *unix.Stat_t) (store.Info, error) {
 	return info, err
 }
 
-// keep gives the file that is open as fd the rights of the object at p that old describes. If there
-// is none, it gives those of a new object.
+// keep gives the open file fd the rights of the object at p. old describes that object. If old is
+// nil, the file gets the rights of a new object.
 func (o *staged) keep(fd int, p place, old *unix.Stat_t) {
 	if old == nil {
 		o.limit.keep(fd)

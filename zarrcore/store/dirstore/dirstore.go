@@ -3,17 +3,17 @@
 //
 // # Staying inside
 //
-// No key and no symbolic link leads outside the directory, however names are swapped meanwhile:
-// every path is resolved beneath the root, by the kernel's openat2(2) with RESOLVE_BENEATH where
-// there is one, otherwise by os.Root. A link that stays inside is followed; one that leaves, or is
-// absolute, is [ErrOutside]. Pipes, sockets and devices are [ErrNotRegular], and are never waited
-// for.
+// No key and no symbolic link leads outside the directory, however names are swapped meanwhile.
+// Every path is resolved beneath the root: by the kernel's openat2(2) with RESOLVE_BENEATH if there
+// is one, otherwise by os.Root. A link that stays inside is followed. A link to the outside, or an
+// absolute one, is [ErrOutside]. Pipes, sockets and devices are [ErrNotRegular], and are never
+// waited for.
 //
 // # Missing or broken
 //
-// A missing object is fs.ErrNotExist, which makes Zarr show fill values. So a file that is a
-// symbolic link to nothing, as git-annex leaves where content was not fetched, is not called
-// missing: it is [ErrDangling].
+// A missing object is fs.ErrNotExist, which makes Zarr show fill values. So a symbolic link to
+// nothing is not called missing: it is [ErrDangling]. git-annex leaves such links in place of
+// content that was not fetched.
 //
 // # Speed
 //

@@ -38,8 +38,8 @@ func (d *writer) SyncStaged(ctx context.Context, objects []store.StagedObject) e
 	})
 }
 
-// SyncDirs syncs the directories that hold keys, and those above which may be new; see store.Store.
-// With Options.NoSync it does nothing.
+// SyncDirs syncs the directories of keys, and the directories above them that may be new; see
+// store.Store. With Options.NoSync it does nothing.
 func (d *writer) SyncDirs(ctx context.Context, keys []string) error {
 	r, err := d.begin(ctx)
 	if err != nil || d.options.NoSync {
@@ -59,8 +59,9 @@ func (d *writer) SyncDirs(ctx context.Context, keys []string) error {
 	return err
 }
 
-// newNames are directories that hold names which a power cut may undo: those to be synced, and the
-// unknown ones above each, up to the first that is known to be durable with all above it.
+// newNames are directories with names that a power cut may undo. They are the directories to be
+// synced, and the unknown ones above each, up to the first one known to be durable. All above that
+// one is durable, too.
 type newNames struct {
 	root  *root
 	known *durableDirs

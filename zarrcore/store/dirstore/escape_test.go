@@ -61,8 +61,10 @@ func hostile(t testing.TB) (dir string) {
 	return dir
 }
 
-// escapes are names that must give no byte from outside. Those which a link inside serves give its
-// content; a refused one says so, and is never taken for missing, which would show fill values.
+// escapes are names that must give no byte from outside. A name served by a link inside gives the
+// content there. The error for a refused name says so. It is never that of a missing name, as fill
+// values would be shown then.
+//
 // want: content, or "invalid", "outside", "missing", "broken" (any other error)
 var escapes = []struct{ key, want string }{
 	{"..", "invalid"}, {".", "invalid"}, {"", "invalid"}, {"/", "invalid"},

@@ -186,8 +186,8 @@ func TestMountBelow(t *testing.T) {
 	wantNames(t, filepath.Join(dir, "g/far"))
 }
 
-// A power cut, which is the shutdown of an ext4 file system that flushes nothing. Objects that were
-// synced before they were committed are whole, old or new; after SyncDirs they are there.
+// A power cut is the shutdown of an ext4 file system without a flush. Objects that were synced
+// before they were committed are whole, old or new. After SyncDirs the new ones are there.
 func TestPowerCut(t *testing.T) {
 	top := t.TempDir()
 	image, dir := filepath.Join(top, "image"), filepath.Join(top, "mnt")

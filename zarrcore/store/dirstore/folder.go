@@ -13,9 +13,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// A folder is a directory that is held open, and in which names are found. Nobody closes it:
-// when it is replaced or dropped, operations may still run in it, so the finalizers of its two
-// members do.
+// A folder is a directory that is held open to find names in it. No code closes a folder:
+// operations may still run in it after it is replaced or dropped. The finalizers of its two members
+// close them.
 type folder struct {
 	os  *os.Root
 	dir *os.File
@@ -93,9 +93,9 @@ func (f *folder) straight(key string) (there store.Link, ok bool) {
 }
 
 // leavingTime changes a name in the folder that is not of the store, and leaves the folder's time
-// as it was: tar takes one whose time moves for one that was changed while it was read. Only the
-// owner of the folder can do that. Info.Changed and Info.Version move all the same. The caller
-// holds the lock of the staging area.
+// as it was. If that time moves, tar takes the folder for one that was changed while it was read.
+// Only the owner of the folder can keep the time. Info.Changed and Info.Version move all the same.
+// The caller holds the lock of the staging area.
 func (f *folder) leavingTime(change func() error) error {
 	var before unix.Stat_t
 	if fstat(f.fd, &before) != nil {

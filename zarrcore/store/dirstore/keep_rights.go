@@ -2,10 +2,10 @@ package dirstore
 
 import "golang.org/x/sys/unix"
 
-// keep gives the file that is open as fd the mode, owner and extended attributes of the object at p
-// that it is to replace. old describes that object. A right that somebody has taken away from an
-// object, or given to it, survives that way. What this process may not set stays as it is in a new
-// file: that is not a reason to store nothing.
+// keep gives the open file fd the mode, owner and extended attributes of the object at p. The file
+// is to replace that object, and old describes the object. So a change of rights survives, whether
+// somebody has given a right or taken it away. What this process may not set stays as it is in a
+// new file: that is not a reason to store nothing.
 func (p place) keep(fd int, old *unix.Stat_t) {
 	var now unix.Stat_t
 	if fstat(fd, &now) != nil {

@@ -18,8 +18,8 @@ const aclOfUser = "\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" +
 	"\x02\x00\x04\x00\xd2\x04\x00\x00\x04\x00\x00\x00\xff\xff\xff\xff" +
 	"\x10\x00\x04\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff"
 
-// TestReplacedKeepsRights: an object that is replaced has the mode, owner and extended attributes
-// that it had before.
+// TestReplacedKeepsRights: an object keeps its mode, owner and extended attributes when it is
+// replaced.
 func TestReplacedKeepsRights(t *testing.T) {
 	dir := t.TempDir()
 	st := store.New(open(t, dir, ways["beneath"]), dir)

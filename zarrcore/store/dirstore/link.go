@@ -121,8 +121,8 @@ func (w *walk) follow(key, text string) (link store.Link) {
 	return link
 }
 
-// along follows a path. outermost is set for the path that the walk begins with, and not for those
-// of the links that it meets.
+// along follows a path. outermost is set for the first path of a walk, and not for those of the
+// links on the way.
 func (w *walk) along(text string, outermost bool) error {
 	if strings.HasPrefix(text, "/") {
 		w.leave(nil)

@@ -100,7 +100,7 @@ func TestLinksOfALinkedStore(t *testing.T) {
 	}
 }
 
-// No link is made that leaves the store, and none through a link that does.
+// No link out of the store is made, and no link is made through another link.
 func TestLinkEscapes(t *testing.T) {
 	dir := hostile(t)
 	for name, way := range ways {

@@ -22,8 +22,8 @@ type object struct {
 	st  unix.Stat_t
 	fd  int
 	// uses is twice the number of running ReadAt calls, plus one once Close was called. The call
-	// that makes it 1 closes fd, so that no read ever meets a number that the kernel has given to
-	// another file meanwhile.
+	// that makes it 1 closes fd. So no read ever uses a descriptor number that the kernel has given
+	// to another file meanwhile.
 	uses atomic.Int64
 }
 

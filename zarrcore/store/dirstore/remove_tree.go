@@ -54,7 +54,7 @@ func staysInPlace(err error) bool {
 }
 
 // moveOut renames the directory at the place into the staging folder, where nobody sees it any
-// more. It returns that folder, which the caller gives back, and the directory's place in it.
+// more. It returns that folder, and the directory's place in it. The caller gives the folder back.
 func (p place) moveOut() (s *staging, to place, err error) {
 	if s, err = p.r.area.staging(); err != nil {
 		return nil, to, err

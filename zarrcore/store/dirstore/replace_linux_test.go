@@ -14,8 +14,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// TestReplaceBesideMounts: a directory replaces another one where they lie in a file system that is
-// mounted below the root. On another one it is refused, and nothing has changed.
+// TestReplaceBesideMounts: a directory replaces another one if both lie in one file system that is
+// mounted below the root. From one file system to another this is refused, and nothing has changed.
 func TestReplaceBesideMounts(t *testing.T) {
 	dir := t.TempDir()
 	mountTmpfs(t, filepath.Join(dir, "far"), "size=1m")
@@ -46,8 +46,8 @@ func TestReplaceBesideMounts(t *testing.T) {
 	}
 }
 
-// TestReplaceUndone: an old directory that cannot be removed, in a file system that is mounted
-// below the root, gets its name back.
+// TestReplaceUndone: in a file system mounted below the root, an old directory that cannot be
+// removed gets its name back.
 func TestReplaceUndone(t *testing.T) {
 	dir := t.TempDir()
 	mountTmpfs(t, filepath.Join(dir, "far"), "size=1m")

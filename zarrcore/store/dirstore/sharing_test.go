@@ -182,8 +182,8 @@ func TestShareWithZarr2(t *testing.T) {
 	wantNames(t, locks, ".zarray", "0")
 }
 
-// python returns the command that runs testdata/writer.py by the Python that variable names,
-// otherwise by that of venv at the top of the repository.
+// python returns the command that runs testdata/writer.py. Its Python is the one in an environment
+// variable, otherwise that of venv at the top of the repository.
 func python(t *testing.T, variable, venv string, args ...string) *exec.Cmd {
 	t.Helper()
 	path := os.Getenv(variable)

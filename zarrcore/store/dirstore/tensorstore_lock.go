@@ -14,11 +14,12 @@ const (
 	lockFilePrefix = "lock-" // in the staging folder
 )
 
-// A keyLock excludes all others who replace one object: this process, other zarrfs, and
-// tensorstore, whose protocol it is. The lock of KEY is an open-file-description lock on the file
-// KEY.__lock, held while that path still leads to that file. tensorstore makes the file, writes the
-// new object into it and renames it to KEY. It does not truncate a file that it finds (0.1.86), so
-// a program that leaves one must leave it empty: ours never has content.
+// A keyLock keeps all others from replacing one object: in this process, in other zarrfs, and in
+// tensorstore. The protocol is that of tensorstore. The lock of KEY is an open-file-description
+// lock on the file KEY.__lock, held while that path still leads to that file. tensorstore makes the
+// file, writes the new object into it and renames it to KEY. tensorstore (0.1.86) does not truncate
+// a lock file that it finds. So a program may leave such a file only if the file is empty: ours
+// never has content.
 //
 // Making and removing a file for each object would double the cost of a commit on ext4. So the lock
 // is one of a few files of the staging folder, locked first, then linked to KEY.__lock. The end

@@ -15,9 +15,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file is about directories that Clean removes, because the program that made or replaced them
-// has died before it was done. Each is noted before, with a name in it that says which directory is
-// meant: one that was created at that time, or that has that mark.
+// This file is about unfinished directories: the program that made or replaced them has died before
+// it was done. Clean removes them. Each is noted before, with a name below its path that says which
+// directory is meant. That name has the birth of the directory, or its mark.
 
 var _ store.Noter = (*Driver)(nil)
 

@@ -9,8 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// TestCleanUnfinished: a directory that a dead program has noted is removed if it is still the one
-// that was meant. What others have made of that name stays.
+// TestCleanUnfinished: a directory noted by a dead program is removed if it is still the one that
+// was meant. What others have made of that name stays.
 func TestCleanUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string][]byte{

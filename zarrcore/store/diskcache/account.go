@@ -16,10 +16,10 @@ import (
 const fanOut = 256
 
 // An account says how many bytes each folder holds. It is kept in a file, for all processes that
-// use the cache. A process that adds or removes files holds the lock of that file, which the
-// kernel lets go of when the process dies. So the account is right, except after a kill in the
-// middle or a power cut. A folder is counted again when files are evicted from it, and all folders
-// are after a reboot.
+// use the cache. A process holds the lock of that file while it adds or removes files. The kernel
+// releases the lock when the process dies. So the account is right, except after a kill in the
+// middle or a power cut. A folder is counted again when files are evicted from it. All folders are
+// counted again after a reboot.
 type account struct {
 	file *os.File
 	boot string // which start of the machine this is

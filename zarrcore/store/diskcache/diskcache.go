@@ -225,8 +225,8 @@ func (d *Driver) isCurrent(key, version string) bool {
 	return ok && v.version == version && time.Since(v.at) < d.o.Fresh.Found()
 }
 
-// noteCurrent notes that the server has said, in answer to a request that began at a time, that an
-// object has that version.
+// noteCurrent notes that an object has that version. The server has said so in answer to a request
+// that began at that time.
 func (d *Driver) noteCurrent(key, version string, at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

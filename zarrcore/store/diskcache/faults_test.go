@@ -271,7 +271,7 @@ func TestWritingFails(t *testing.T) {
 	}
 }
 
-// TestNotPrivate: a folder that others can look into is refused, and one that is made is private.
+// TestNotPrivate: a folder that others can look into is refused, and a new one is private.
 func TestNotPrivate(t *testing.T) {
 	dir := t.TempDir()
 	o := opens
@@ -291,8 +291,8 @@ func TestNotPrivate(t *testing.T) {
 	}
 }
 
-// TestKeys: keys that files could not have, and keys that differ by case alone, have files of their
-// own, all inside the folder.
+// TestKeys: each key has a file of its own inside the folder. That holds for keys that cannot be
+// names of files, and for keys equal up to case.
 func TestKeys(t *testing.T) {
 	near, dir := memstore.New(), t.TempDir()
 	objects := map[string][]byte{}

@@ -86,7 +86,8 @@ func (f *folder) prepare() (err error) {
 	return err
 }
 
-// abandoned is after how long a file that is being written is one that a killed process left.
+// abandoned is the greatest age of a file that is being written. An older one was left by a killed
+// process.
 const abandoned = 10 * time.Minute
 
 // dropTemporaries removes what killed processes left.
@@ -136,7 +137,7 @@ func (f *folder) read(name string) *record {
 // pathOf returns where the file of a name is.
 func pathOf(name string) string { return filepath.Join(name[:2], name) }
 
-// folderOf returns which of the folders that is.
+// folderOf returns the number of the folder of a name.
 func folderOf(name string) int {
 	n, _ := strconv.ParseUint(name[:2], 16, 8)
 	return int(n)

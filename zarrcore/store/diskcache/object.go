@@ -13,8 +13,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// object is an open object: bytes in memory that came with it, cells on disk, and the object below,
-// which is opened when bytes are read that neither has.
+// object is an open object: bytes in memory that came with it, cells on disk, and the object below.
+// The object below is opened for bytes that are neither in memory nor on disk.
 type object struct {
 	driver *Driver
 	ctx    context.Context

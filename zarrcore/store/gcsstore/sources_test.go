@@ -26,7 +26,8 @@ import (
 // secret is in all credentials of these tests, and must be in no error.
 const secret = "a-secret-that-must-not-be-seen"
 
-// google is a server that issues tokens, and one that takes the newest of them for its objects.
+// google is two servers in one: an issuer of tokens, and a storage that takes only the newest
+// tokens.
 type google struct {
 	*httptest.Server
 	issued atomic.Int64

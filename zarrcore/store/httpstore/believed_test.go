@@ -160,7 +160,7 @@ func TestErrorBodies(t *testing.T) {
 	}
 }
 
-// TestIndexFails: a server that fails for directories is one that cannot list.
+// TestIndexFails: a server that fails for directories counts as one without listings.
 func TestIndexFails(t *testing.T) {
 	s := serve(t, map[string][]byte{"zarr.json": []byte(document)}, true)
 	s.fault(func(w http.ResponseWriter, r *http.Request, data []byte) bool {
@@ -197,8 +197,8 @@ func TestFreshModTime(t *testing.T) {
 	}
 }
 
-// TestOlderObject: a server that goes by dates says of an object that is older than the known one
-// that it has not been modified. It counts as another one all the same.
+// TestOlderObject: a server that goes by dates calls an object unmodified if it is older than the
+// known one. Such an object counts as another one all the same.
 func TestOlderObject(t *testing.T) {
 	objects := map[string][]byte{"zarr.json": []byte(document), "c/0": []byte("first")}
 	s := serve(t, objects, false)

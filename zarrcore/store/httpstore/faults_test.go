@@ -494,7 +494,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	t.Logf("%d faults, %d operations, each with a fault that passes and one that lasts: %d rows",
+	t.Logf("%d faults, %d operations, each with a short fault and a lasting one: %d rows",
 		len(faults), len(operations), rows/everyNth)
 }
 

@@ -167,7 +167,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestRenewed: credentials that have expired are read again, as those that another program renews.
+// TestRenewed: expired credentials are read again, because another program may have renewed them.
 func TestRenewed(t *testing.T) {
 	headers := filepath.Join(t.TempDir(), "headers")
 	write := func(token string) {

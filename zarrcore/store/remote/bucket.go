@@ -133,8 +133,8 @@ func Get(ctx context.Context, u *url.URL) *http.Request {
 // Page returns a page of the listing of a directory of the store, to which nothing was added yet.
 func (p Place) Page(dir string) Page { return Page{below: p.Below(dir)} }
 
-// IsTooLong reports whether the path of a URL has a key that is longer than any object's, for
-// servers that answer 400.
+// IsTooLong reports whether the path of a URL is longer than the key of any object. It is for
+// servers that answer 400 to such a path.
 func IsTooLong(path string) bool { return len(path) > 1024 }
 
 // Escape writes a key as the path of a URL. It leaves only what RFC 3986, section 2.3, calls

@@ -187,8 +187,8 @@ func (c *Client) isExpired(err error) bool {
 	return errors.As(err, &r) && r.Kind == Expired
 }
 
-// isHopeless reports whether trying again is of little use: a server that has never answered may
-// not exist, and one that sends wrong ranges twice does not understand them.
+// isHopeless reports whether trying again is of little use after some tries. A server that has
+// never answered may not exist. A server that still sends wrong ranges does not understand them.
 func (c *Client) isHopeless(err error, try int) bool {
 	isSilent := !answered(err) && !c.reached.Load()
 	return try >= 3 && (isSilent || errors.Is(err, errRange))

@@ -111,8 +111,8 @@ type Listing struct {
 	Most int    // of a bucket: entries of the page at most; 0: as many as the server likes
 }
 
-// Query returns the parameters of a request to a bucket. Servers differ in how they call the one
-// that bounds a page, and the one that says which page.
+// Query returns the parameters of a request to a bucket. most and page are the names of two
+// parameters: the size of a page, and its start in the listing. Servers differ in these names.
 func (l Listing) Query(most, page string) url.Values {
 	q := url.Values{}
 	if !l.All {

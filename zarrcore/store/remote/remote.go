@@ -100,7 +100,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// mostBrought bounds the bytes that come with an object that is opened.
+// mostBrought bounds the bytes that come with the opening of an object.
 const mostBrought = 16 << 20
 
 // mostWhole bounds the objects of which only the whole can be had: those of servers without ranges,
@@ -349,8 +349,9 @@ func (o *opening) accept(a *Answer, v Verdict, b *body) error {
 	return o.acceptWhole(a, b)
 }
 
-// acceptUnchanged takes an answer without the object. A server that goes by a date answers so of an
-// older object, too, as of one that took the place of a newer one: that is asked for again.
+// acceptUnchanged takes an answer without the object. A server that goes by a date also gives this
+// answer for an older object in the place of a newer one. So an object of another date is asked for
+// again.
 func (o *opening) acceptUnchanged(a *Answer) error {
 	said := a.Header.Get("Last-Modified")
 	if _, err := http.ParseTime(o.unless); err == nil && said != o.unless {

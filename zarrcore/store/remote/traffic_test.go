@@ -72,8 +72,8 @@ func TestCarries(t *testing.T) {
 	}
 }
 
-// TestFlowIsSecondQuickest: neither one body that was quick by chance counts, nor many that were
-// late. What was long ago does not, either.
+// TestFlowIsSecondQuickest: one body that was quick by chance does not count, and neither do many
+// late ones. What was long ago does not count, either.
 func TestFlowIsSecondQuickest(t *testing.T) {
 	f := new(flow)
 	ms := func(all ...int) int64 {

@@ -127,7 +127,7 @@ func TestWindowStays(t *testing.T) {
 			return trip + time.Duration(max(0, others-20))*10*time.Millisecond, http.StatusOK
 		}}
 		getMany(t, over(t, w), 2000)
-		// Requests that are sent at one moment find few others, in an order that is not known.
+		// Requests sent at one moment find few others, in an unknown order.
 		if w.most > 96 {
 			t.Errorf("%d requests are under way at most", w.most)
 		}
@@ -262,8 +262,8 @@ func TestTurnIsNotSilence(t *testing.T) {
 	})
 }
 
-// TestSilentServerEndsAllTurns: when a server answers nothing any more, those that wait for their
-// turn end as soon as those that have been sent.
+// TestSilentServerEndsAllTurns: when a server answers nothing any more, requests that wait for
+// their turn end as soon as the sent ones.
 func TestSilentServerEndsAllTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{answer: func(n, _ int) (time.Duration, int) {

@@ -207,8 +207,8 @@ func (d *Driver) ask(ctx context.Context, key string) error {
 	return d.do(ctx, &call{build: o.build, accept: o.accept, takes: []Kind{Empty}, size: 1})
 }
 
-// hidesMissing reports whether a server that has refused an object also refuses one that cannot be
-// there. It asks once.
+// hidesMissing is for a server that has refused an object. It reports whether the server also
+// refuses an object that cannot be there. It asks once.
 func (d *Driver) hidesMissing(ctx context.Context) bool {
 	d.hiding.Do(func() {
 		err := d.ask(ctx, fmt.Sprintf("zarrfs-%016x", rand.Uint64()))

@@ -27,7 +27,7 @@ const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b
 // anywhere is the region that is asked first where none is named. Its answer names the right one.
 const anywhere = "us-east-1"
 
-// An account is the server that is asked, and the credentials that are sent.
+// An account is a server, and the credentials that are sent to it.
 type account struct {
 	endpoint string // "" is Amazon's
 	region   string

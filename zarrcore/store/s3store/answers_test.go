@@ -119,7 +119,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestBucketVanishes: nothing says of a store whose bucket was removed that an object is missing.
+// TestBucketVanishes: if the bucket of a store was removed, no call says that an object is missing.
 func TestBucketVanishes(t *testing.T) {
 	f := newFake(t)
 	d := open(t, "bucket/x.zarr", s3store.Options{}, remote.Options{})

@@ -100,8 +100,8 @@ func endpointOf(text string, o Options) (endpoint, error) {
 	return endpoint{base: u, virtual: isName && (isAmazon || o.VirtualHost)}, nil
 }
 
-// isLabel matches the names of buckets that can be a part of a host's name, for which there is a
-// certificate.
+// isLabel matches the names of buckets that can be a part of a host's name. There is a certificate
+// for such a host.
 var isLabel = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
 
 // url returns the URL of a key in the bucket; "" is the bucket itself.

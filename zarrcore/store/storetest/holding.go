@@ -99,7 +99,7 @@ func (s holding) holdRenamed() {
 	s.wantList(w, "g/a", "zarr.json")
 }
 
-// holdRemoved: a directory that was removed is never recreated by a program that holds it.
+// holdRemoved: a program that holds a directory never recreates it after its removal.
 func (s holding) holdRemoved() {
 	w, st := s.writer(map[string][]byte{"keep": nil, "g/a/zarr.json": []byte("a")})
 	d, h := s.held(w, st, "g/a", "g/a")

@@ -6,8 +6,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// stamp: a directory has the time that it was given, also one that is held, until a name in it
-// changes. The time of that change is later.
+// stamp: a directory, also a held one, has the time that it was given, until a name in it changes.
+// The time of that change is later.
 func (s holding) stamp() {
 	w, st := s.writer(map[string][]byte{"a/zarr.json": []byte("{}"), "a/c/0": {1}, "a/c/1": {2}})
 	if _, ok := w.(store.Stamper); !ok {

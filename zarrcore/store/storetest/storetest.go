@@ -3,8 +3,8 @@
 //
 // # Testing a new backend
 //
-// Write one test beside it. The suite asks for a driver over a fresh store that holds the given
-// objects; [Fill] puts them there for backends that can write:
+// Write one test beside it. The suite asks for a driver over a fresh store with the given objects.
+// For backends that can write, [Fill] puts the objects there:
 //
 //	func TestConformance(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T, objects map[string][]byte) store.Driver {
@@ -48,8 +48,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Run tests the drivers that open returns, each over a fresh store that holds objects and nothing
-// else.
+// Run tests the drivers that open returns. Each is over a fresh store with objects, and with
+// nothing else in it.
 func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.Driver) {
 	tests := []struct {
 		name string

@@ -1,8 +1,8 @@
 // Package zipstore reads a store from a zip file. The zip file is an object of another store, so
 // that it may lie wherever a store can.
 //
-// Members that are stored and members that are deflated can be read, also beyond 4 GiB (ZIP64). The
-// last of several members of one name counts, as with Python's zipfile. The driver does not write.
+// Stored members and deflated members can be read, also beyond 4 GiB (ZIP64). The last of several
+// members of one name counts, as with Python's zipfile. The driver does not write.
 //
 // The directory of the zip file is kept in memory: about 60 bytes and the name for each member. It
 // is read again when the zip file has changed. The format is that of PKWARE's APPNOTE.TXT 6.3.10,
@@ -199,8 +199,8 @@ func (d *Driver) look(ctx context.Context) error {
 	return nil
 }
 
-// lost is the error of a zip file that is missing: never fs.ErrNotExist, which would say of each
-// chunk that it was never stored.
+// lost is the error of a missing zip file. It is never fs.ErrNotExist, which would mean that no
+// chunk was ever stored.
 func lost(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: it was removed or renamed", ErrFormat)
