@@ -108,7 +108,7 @@ func (d *lzmaDecoder) chunk(packed, size int) error {
 	if err != nil {
 		return err
 	}
-	if ended || !d.finished() || d.pos != d.end {
+	if ended || !d.isFinished() || d.pos != d.end {
 		return corrupt("LZMA2 chunk decodes to %d bytes from %d of %d, expected %d from all",
 			size-limit+d.out, packed-d.end+d.pos, packed, size)
 	}

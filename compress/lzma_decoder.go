@@ -111,7 +111,7 @@ func (d *lzmaDecoder) stream(limit int, marked bool) error {
 		return err
 	}
 	// a stream of known size may have an end mark, too
-	if d.out == limit && !ended && (marked || !d.finished()) {
+	if d.out == limit && !ended && (marked || !d.isFinished()) {
 		if ended, err = d.symbol(limit); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (d *lzmaDecoder) stream(limit int, marked bool) error {
 	if d.out < limit && !marked {
 		return corrupt("stream ends after %d bytes, expected %d", d.out, limit)
 	}
-	if !d.finished() {
+	if !d.isFinished() {
 		return corrupt("range coder's code is %#x at the end of the stream, expected 0", d.code)
 	}
 	return nil
@@ -144,8 +144,8 @@ func (d *lzmaDecoder) begin() error {
 	return nil
 }
 
-// finished reports whether the range coder has come to its end.
-func (d *lzmaDecoder) finished() bool {
+// isFinished reports whether the range coder has come to its end.
+func (d *lzmaDecoder) isFinished() bool {
 	d.normalize()
 	return d.code == 0 && !d.short
 }

@@ -141,7 +141,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 // begin is begin of the file, unless the writing program would truncate the array that it is about
 // to copy.
 func (h *writer) begin(ctx context.Context) error {
-	if !h.Of.Empty(h.View) {
+	if !h.Of.IsEmpty(h.View) {
 		return nil
 	}
 	if err := h.node.fs.copiedOntoItself(ctx, h.node.path(), h.View); err != nil {

@@ -118,7 +118,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	}
 	f.o.IO = cmp.Or(f.o.IO, pagecache.IOAuto)
 	f.o.Name = cmp.Or(f.o.Name, "array")
-	f.o.Rights.ReadOnly = f.o.Rights.ReadOnly || !h.Writable()
+	f.o.Rights.ReadOnly = f.o.Rights.ReadOnly || !h.IsWritable()
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.setAnswers()
 	f.setPlaces()

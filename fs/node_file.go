@@ -324,7 +324,7 @@ func (n *fileNode) empty() bool {
 		return false
 	}
 	w := n.fs.writings.FindAt(n.path)
-	return w != nil && w.Empty(n.view)
+	return w != nil && w.IsEmpty(n.view)
 }
 
 // ForgetSize implements coherence.File.

@@ -157,7 +157,7 @@ func (g *groupNode) OpendirHandle(
 	if err != nil {
 		return nil, 0, g.fs.Errors.Errno("list", dir, err)
 	}
-	bare := g.fs.libraries.MadeBy(ctx, dir) && g.fs.libraries.IsAsMade(n)
+	bare := g.fs.libraries.IsMadeByCaller(ctx, dir) && g.fs.libraries.IsAsMade(n)
 	d := newDirHandle(g, bare)
 	if bare || !g.fs.inodes.ShowsTimes() || g.fs.names.IsAlone() ||
 		len(g.fs.transients.In(dir)) > 0 {

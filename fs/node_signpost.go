@@ -34,7 +34,8 @@ var (
 //   - A program that has just made the group does not see it either. It wants to create something
 //     there, and would believe that this exists.
 func (g lookup) signpost(dir, name string) *gofuse.Inode {
-	if !g.fs.isSignpost(name) || wire.Caller(g.ctx).Mover || g.fs.libraries.MadeBy(g.ctx, dir) {
+	if !g.fs.isSignpost(name) || wire.Caller(g.ctx).Mover ||
+		g.fs.libraries.IsMadeByCaller(g.ctx, dir) {
 		return nil
 	}
 	key := identity.Of(dir, name)

@@ -38,7 +38,7 @@ func (v boxed) Name() string {
 	return "boxed"
 }
 
-func (v boxed) Writable() bool { return !v.readOnly }
+func (v boxed) IsWritable() bool { return !v.readOnly }
 
 func (boxed) IsKeeper() bool { return false }
 
@@ -394,7 +394,7 @@ type grouped struct{ boxed }
 
 func (grouped) Name() string                         { return "grouped" }
 func (grouped) Has(view.Subject) bool                { return false }
-func (grouped) Writable() bool                       { return false }
+func (grouped) IsWritable() bool                     { return false }
 func (grouped) HasGroup(*zarrcore.Node) bool         { return true }
 func (grouped) Size(n *zarrcore.Node) (int64, error) { return int64(len(n.Document)), nil }
 func (grouped) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (view.Content, error) {
@@ -468,7 +468,7 @@ func TestViewsCanBeTaken(t *testing.T) {
 		if header {
 			headers++
 		}
-		if v.Writable() && !array && !text && v != view.Document && !view.IsComposite(v) {
+		if v.IsWritable() && !array && !text && v != view.Document && !view.IsComposite(v) {
 			t.Errorf("nothing says how %s is written", v.Name())
 		}
 		if len(v.Name()) > names.MaxSuffix {

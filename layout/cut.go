@@ -73,15 +73,15 @@ func (g *Grid) cut(axes []axis) {
 	g.runAxis = 0
 	for i, a := range axes {
 		g.counts[i] = a.count
-		if i > 0 && !a.whole(g.shape[i]) {
+		if i > 0 && !a.isWhole(g.shape[i]) {
 			g.runAxis = i
 		}
 	}
 	g.chunks, _ = product(1, g.counts)
 }
 
-// Regular reports whether all chunks of the grid have the same shape.
-func (g *Grid) Regular() bool { return g.axes == nil }
+// IsRegular reports whether all chunks of the grid have the same shape.
+func (g *Grid) IsRegular() bool { return g.axes == nil }
 
 // Extent returns where the chunk at coordinate c of an axis begins, and its
 // length, padding included. Both are in elements.
@@ -188,8 +188,8 @@ func (a axis) within() []stretch {
 	return a.stretches[:n]
 }
 
-// whole reports that one chunk holds the axis of n elements without padding.
-func (a axis) whole(n int64) bool { return a.count == 1 && a.stretches[0].Length == n }
+// isWhole reports that one chunk holds the axis of n elements without padding.
+func (a axis) isWhole(n int64) bool { return a.count == 1 && a.stretches[0].Length == n }
 
 // longest returns the length of the longest chunk; 0 if there is none.
 func (a axis) longest() int64 {

@@ -159,7 +159,7 @@ func TestCutGrid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !regular.Regular() || cut.Regular() || cut.Chunks() != regular.Chunks() {
+	if !regular.IsRegular() || cut.IsRegular() || cut.Chunks() != regular.Chunks() {
 		t.Errorf("%d chunks, want %d", cut.Chunks(), regular.Chunks())
 	}
 	for off := range regular.Size() {

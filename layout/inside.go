@@ -36,9 +36,9 @@ func (g *Grid) Grown(c int64) int64 {
 	return length
 }
 
-// Ragged reports whether chunks stand out of the array along an axis other than
+// IsRagged reports whether chunks stand out of the array along an axis other than
 // 0, or differ, so that InsideGrown is not always ChunkBytes.
-func (g *Grid) Ragged() bool {
+func (g *Grid) IsRagged() bool {
 	if g.axes != nil {
 		return true
 	}

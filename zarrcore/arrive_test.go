@@ -24,7 +24,7 @@ func TestAccessorsAskNoStore(t *testing.T) {
 	asked.all()
 	a.Live()
 	a.Dirty()
-	if a.Unsaved() {
+	if a.IsUnsaved() {
 		t.Error("it is not stored")
 	}
 	if n := asked.all(); n > 0 {

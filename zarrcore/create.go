@@ -22,7 +22,7 @@ import (
 func Create(ctx context.Context, st *store.Store, format int) error {
 	quiet := catalog.Options{Log: slog.New(slog.DiscardHandler)}
 	h := newChanges(nodes{st, catalog.New(ctx, st, quiet)}, new(durable.Dirs))
-	if !h.Writable() {
+	if !h.IsWritable() {
 		return &Error{Op: "create", Err: store.ErrReadOnly}
 	}
 	if _, err := h.Node(ctx, ""); err == nil {
@@ -226,7 +226,7 @@ func (h *creation) createFilled(
 // room looks whether a node can be created at path, and returns the format that
 // it will have.
 func (h *creation) room(ctx context.Context, path string) (format int, err error) {
-	if !h.Writable() {
+	if !h.IsWritable() {
 		return 0, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
 	}
 	if err := catalog.Nameable(path); err != nil {
@@ -253,7 +253,7 @@ func (h *creation) room(ctx context.Context, path string) (format int, err error
 func (h *creation) Overwrite(
 	ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool,
 ) (*Array, error) {
-	if !h.Writable() {
+	if !h.IsWritable() {
 		return nil, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
 	}
 	h.moving.RLock()
@@ -276,7 +276,7 @@ func (h *creation) Overwrite(
 // content, and that only its axis 0 has another length.
 func fits(a *Array, shape []int64, t dtype.Type, fortran bool) bool {
 	own := a.Meta().Shape
-	return a.Writable() == nil && a.Meta().Type.SavedAs(t) && a.Meta().HasOrder(fortran) &&
+	return a.Writable() == nil && a.Meta().Type.CanBeSavedAs(t) && a.Meta().HasOrder(fortran) &&
 		len(own) == len(shape) &&
 		(len(own) == 0 || slices.Equal(own[1:], shape[1:]) && a.Generation().HasRows(shape[0]))
 }

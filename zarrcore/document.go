@@ -15,7 +15,7 @@ import (
 // group's zarr.json, says: attributes, dimension names and shape. What cannot
 // be changed is an error that wraps meta.ErrInvalid, and nothing is changed.
 func (h *changes) SetDocument(ctx context.Context, path string, doc []byte) error {
-	if !h.Writable() {
+	if !h.IsWritable() {
 		return &Error{Op: "change", Path: path, Err: store.ErrReadOnly}
 	}
 	if err := h.setDocument(ctx, path, meta.FromMount(doc)); err != nil {
@@ -104,7 +104,7 @@ func (h *changes) SetAttribute(ctx context.Context, path, name string, value []b
 }
 
 func (h *changes) setAttribute(ctx context.Context, path, name string, value []byte) error {
-	if !h.Writable() {
+	if !h.IsWritable() {
 		return store.ErrReadOnly
 	}
 	defer h.describing.Lock(path)()

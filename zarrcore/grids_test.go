@@ -290,10 +290,10 @@ func TestOverwriteBeyondGrid(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := openArray(t, open(t, d, nil), "a")
-		if fmt.Sprint(b.Meta().Shape) != fmt.Sprint(c.shape) || b.Meta().Regular() == c.same ||
+		if fmt.Sprint(b.Meta().Shape) != fmt.Sprint(c.shape) || b.Meta().IsRegular() == c.same ||
 			readAt(t, b, b.Size()-1, 1)[0] != 5 {
 			t.Errorf("shape %v, expected %v; in the same grid: %v, expected %v", b.Meta().Shape,
-				c.shape, !b.Meta().Regular(), c.same)
+				c.shape, !b.Meta().IsRegular(), c.same)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (h *changes) CreateLink(ctx context.Context, path, text string, replace boo
 }
 
 func (h *changes) createLink(ctx context.Context, path, text string, replace bool) error {
-	if !h.Writable() {
+	if !h.IsWritable() {
 		return store.ErrReadOnly
 	}
 	if err := catalog.Nameable(path); err != nil {

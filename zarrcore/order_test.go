@@ -111,7 +111,7 @@ func TestOverwriteInOtherOrder(t *testing.T) {
 		a := described(t, h, "a", numbers("[7, 5]", "[4, 4]", codecs))
 		must(t, h.SetAttribute(t.Context(), "a", "units", []byte(`"m"`)))
 		for range 2 {
-			fortran := !a.Meta().FortranOrder()
+			fortran := !a.Meta().IsInFortranOrder()
 			b, err := h.Overwrite(t.Context(), "a", []int64{9, 5}, descr(t, "'|u1'"), fortran)
 			must(t, err)
 			if !slices.Equal(b.Chunk(), a.Chunk()) ||
@@ -144,7 +144,7 @@ func TestOverwriteBoundedInFortranOrder(t *testing.T) {
 	described(t, h, "a", []byte(doc))
 	a, err := h.Overwrite(t.Context(), "a", []int64{7, 5}, descr(t, "'|u1'"), true)
 	must(t, err)
-	if !a.Meta().FortranOrder() || !a.Meta().Regular() {
+	if !a.Meta().IsInFortranOrder() || !a.Meta().IsRegular() {
 		t.Error("it is not in Fortran order")
 	}
 }

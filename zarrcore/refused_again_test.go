@@ -47,7 +47,7 @@ func TestRefusedRowsAreTakenBackLater(t *testing.T) {
 	}
 	zarrcore.ExpireOrphans(t.Context(), h)
 	k.set(nil)
-	if !a.Unsaved() {
+	if !a.IsUnsaved() {
 		t.Error("the refused rows are forgotten")
 	}
 	if err := a.Flush(t.Context(), true); !errors.Is(err, store.ErrConflict) {
@@ -61,7 +61,7 @@ func TestRefusedRowsAreTakenBackLater(t *testing.T) {
 		t.Errorf("%d bytes of refused rows are in the array after it grew", n)
 	}
 	zarrcore.ExpireOrphans(t.Context(), h)
-	if a.Unsaved() {
+	if a.IsUnsaved() {
 		t.Error("the refused rows are not given up, though all of them are taken back")
 	}
 	kept := h.Status().Write.Kept

@@ -52,7 +52,7 @@ func (h *changes) RemoveGroup(ctx context.Context, path, version string) error {
 }
 
 func (h *changes) remove(ctx context.Context, path string) error {
-	if !h.Writable() {
+	if !h.IsWritable() {
 		return store.ErrReadOnly
 	}
 	if path == "" {
@@ -136,7 +136,7 @@ func (h *changes) rename(
 	ctx context.Context, from, to string, replace bool, copied string,
 ) error {
 	switch {
-	case !h.Writable():
+	case !h.IsWritable():
 		return store.ErrReadOnly
 	case from == "" || to == "":
 		return fmt.Errorf("%w: it is the root of the store", iofs.ErrPermission)

@@ -162,11 +162,11 @@ func undurableTable(t *testing.T, h *Hierarchy) func(at string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !h.undurable.Any("g/a") {
+	if !h.undurable.HasAny("g/a") {
 		t.Fatal("nothing is noted as not durable")
 	}
 	return func(at string) error {
-		if h.undurable.Any("g/a") || !h.undurable.Any(path.Join(at, "a")) {
+		if h.undurable.HasAny("g/a") || !h.undurable.HasAny(path.Join(at, "a")) {
 			return fmt.Errorf("not durable is what was stored of %q", h.undurable.Paths())
 		}
 		return nil

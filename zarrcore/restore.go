@@ -17,7 +17,7 @@ func (h *Hierarchy) Restore(
 	if err != nil {
 		return 0, err
 	}
-	if r.Fortran() {
+	if r.IsFortran() {
 		reversed, ok := a.Transposed()
 		if !ok {
 			return 0, fmt.Errorf("%w: the file is in Fortran order, and array %q is not",

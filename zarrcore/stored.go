@@ -31,7 +31,7 @@ type Stored struct {
 // that an array that cannot be decoded is counted as well. A store that cannot list what it holds
 // is ErrCannotList.
 func (h *nodes) Stored(ctx context.Context, n *Node, most int) (Stored, error) {
-	if h.catalog.Unlistable() {
+	if h.catalog.IsUnlistable() {
 		return Stored{}, &Error{Op: "list", Path: n.Path, Err: store.ErrCannotList}
 	}
 	objects, err := h.keysOf(ctx, n)

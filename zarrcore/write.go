@@ -40,8 +40,8 @@ var (
 	ErrOtherFormat = errors.New("the target has another Zarr format")
 )
 
-// Writable reports whether the store can be written to.
-func (h *changes) Writable() bool { return !h.readOnly && h.store.Writable() }
+// IsWritable reports whether the store can be written to.
+func (h *changes) IsWritable() bool { return !h.readOnly && h.store.IsWritable() }
 
 // errExist is fs.ErrExist for a path.
 func errExist(op, path string) error { return &Error{Op: op, Path: path, Err: iofs.ErrExist} }

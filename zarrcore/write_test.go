@@ -413,7 +413,7 @@ func TestStoredByItself(t *testing.T) {
 	d.set(syscall.ENOSPC)
 	want(t, a.Flush(t.Context(), false), syscall.ENOSPC)
 	d.set(nil)
-	for a.Unsaved() {
+	for a.IsUnsaved() {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if !bytes.Equal(whole(t, openArray(t, reopened(t, d), "a")), counting(10)) {

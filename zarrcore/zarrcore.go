@@ -202,7 +202,7 @@ const aheadShare = 4
 // fetchingAhead returns a remote store that fetches ahead, within a share of the memory, until stop
 // is called. Another store is returned as it is.
 func fetchingAhead(st *store.Store, mem *chunk.Memory) (_ *store.Store, stop func()) {
-	if !st.Traits().Remote || st.Writable() {
+	if !st.Traits().Remote || st.IsWritable() {
 		return st, func() {}
 	}
 	stop = func() {}

@@ -279,7 +279,7 @@ func (e *ending) sayCopies() {
 		if _, err := unix.Poll(changed, -1); err != nil && !errors.Is(err, unix.EINTR) {
 			return
 		}
-		if e.goneWithin(releasePatience) { // not at once, because programs may mount all the time
+		if e.isGoneWithin(releasePatience) { // not at once, because programs may mount all the time
 			return
 		}
 	}

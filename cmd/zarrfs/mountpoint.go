@@ -40,7 +40,7 @@ func checkMountpoint(c *mountConfig, storeFolder string) error {
 	case !info.IsDir():
 		return fmt.Errorf("the mountpoint %s is a file; it must be an empty folder", c.dir)
 	}
-	if storeFolder != "" && within(c.dir, storeFolder) {
+	if storeFolder != "" && isWithin(c.dir, storeFolder) {
 		return fmt.Errorf("the mountpoint %s lies inside the store %s, so the mount would "+
 			"contain itself; choose a folder outside of it", c.dir, storeFolder)
 	}
@@ -93,14 +93,14 @@ func checkFuse(c *mountConfig) error {
 		return fmt.Errorf("you may not mount at %s: you have no write permission there; choose a "+
 			"folder of your own, or have it made yours: chown %d %[1]s", c.dir, os.Getuid())
 	}
-	if c.allowOther && !userAllowOther() {
+	if c.allowOther && !hasUserAllowOther() {
 		return errors.New("--allow-other needs the line `user_allow_other` in /etc/fuse.conf; " +
 			"let an administrator add it, or mount without --allow-other")
 	}
 	return nil
 }
 
-func userAllowOther() bool {
+func hasUserAllowOther() bool {
 	b, err := os.ReadFile("/etc/fuse.conf")
 	if err != nil {
 		return false
@@ -126,8 +126,8 @@ func explainMount(c *mountConfig, err error) error {
 	return err
 }
 
-// within reports whether path is folder or lies in it, after all links are followed.
-func within(path, folder string) bool {
+// isWithin reports whether path is folder or lies in it, after all links are followed.
+func isWithin(path, folder string) bool {
 	p, err1 := filepath.EvalSymlinks(path)
 	f, err2 := filepath.EvalSymlinks(folder)
 	if err1 != nil || err2 != nil {

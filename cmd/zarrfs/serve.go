@@ -71,7 +71,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 func warnFirst(
 	ctx context.Context, c *mountConfig, s *source, h *zarrcore.Hierarchy, log *mountLog,
 ) {
-	if !c.readOnly && !h.Writable() {
+	if !c.readOnly && !h.IsWritable() {
 		log.Warn("mounted read-only: the store cannot be written to", "store", h.Name())
 		switch err := s.mayWrite(c.store); {
 		case c.logsToStderr():
@@ -136,7 +136,7 @@ func whyReadOnly(folder string) error {
 func (c *mountConfig) otherFormat(ctx context.Context, h *zarrcore.Hierarchy) (asked, has int) {
 	r, err := c.create.recipe()
 	root, rootErr := h.Node(ctx, "")
-	if err != nil || rootErr != nil || r.Format == 0 || !h.Writable() ||
+	if err != nil || rootErr != nil || r.Format == 0 || !h.IsWritable() ||
 		root.Kind == zarrcore.DirectoryNode {
 		return 0, 0
 	}
@@ -186,7 +186,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 		return nil, nil, err
 	}
 	v := &served{store: s, hierarchy: h}
-	if h.Writable() {
+	if h.IsWritable() {
 		if err := s.Unfinished().Clean(ctx); err != nil {
 			log.Warn("what a killed program left in the store is not all removed", "store",
 				s.Name(), "err", err)

@@ -89,7 +89,7 @@ func (e *ending) end() {
 			e.log.Error("cannot detach", "dir", e.config.dir, "err", err)
 		}
 	}
-	if e.goneWithin(detachedFor) {
+	if e.isGoneWithin(detachedFor) {
 		return
 	}
 	e.log.Warn("programs still use files of the detached mount; they now get errors", "dir",
@@ -124,32 +124,32 @@ func (e *ending) exit(err error) {
 // unmountRepeatedly unmounts as soon as no program uses the mount. It gives up after a while.
 func (e *ending) unmountRepeatedly() (err error) {
 	for range unmountTries {
-		if !e.inTree() {
+		if !e.isInTree() {
 			return nil
 		}
-		if err = e.mount.Unmount(); err == nil || e.goneWithin(unmountPause) {
+		if err = e.mount.Unmount(); err == nil || e.isGoneWithin(unmountPause) {
 			return nil
 		}
 	}
 	return err
 }
 
-// inTree reports whether the mount can be unmounted. After another program has unmounted it,
+// isInTree reports whether the mount can be unmounted. After another program has unmounted it,
 // another mount may have its folder, while this one goes on for those that have files of it open.
-func (e *ending) inTree() bool {
+func (e *ending) isInTree() bool {
 	at, ok := mountAt(e.entry.dir)
 	return ok && at.dev == e.entry.dev
 }
 
 func (e *ending) detach() error {
-	if !e.inTree() {
+	if !e.isInTree() {
 		return nil
 	}
 	return e.mount.Detach()
 }
 
-// goneWithin reports whether the mount ends within some time: nobody uses it any more.
-func (e *ending) goneWithin(d time.Duration) bool {
+// isGoneWithin reports whether the mount ends within some time: nobody uses it any more.
+func (e *ending) isGoneWithin(d time.Duration) bool {
 	select {
 	case <-e.mount.Gone():
 		return true

@@ -67,7 +67,7 @@ type source struct {
 // mayWrite returns nil if zarrfs can write stores of this kind, and otherwise the reason and the
 // cure. name is what the user calls the store.
 func (s *source) mayWrite(name string) error {
-	if s.folder != "" || s.Writable() {
+	if s.folder != "" || s.IsWritable() {
 		return nil
 	}
 	const usual = "zarrfs cannot change this store. Copy it to a folder"

@@ -170,7 +170,7 @@ func (c *creation) checkKind(flags *pflag.FlagSet) error {
 
 // checkPath returns nil, or why no group or array in a folder can have that path; "" is the root.
 func checkPath(path string) error {
-	if path != "" && !store.ValidKey(path) {
+	if path != "" && !store.IsValidKey(path) {
 		return fmt.Errorf("no group or array can be called %q: expected names other than . and "+
 			".. with one / between them", path)
 	}

@@ -148,7 +148,7 @@ func (i *nodeInfo) fromArray(n *zarrcore.Node) {
 	i.Dtype, i.typeName = xattr.TypeName(n), typeText(xattr.TypeName(n))
 	i.Chunks = xattr.Chunk(n)
 	i.Shards = xattr.Shard(n)
-	if !n.Meta.Regular() {
+	if !n.Meta.IsRegular() {
 		i.Longest = n.Meta.Chunk
 	}
 	i.Codecs = xattr.CodecsJSON(n)

@@ -87,7 +87,7 @@ func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
 		return err
 	}
 	fmt.Fprintf(out, "\n%s\n", g.drawn.print())
-	if root.anyError() {
+	if root.hasError() {
 		fmt.Fprintf(out, "`zarrfs info %s NODE` says why a node cannot be read.\n", args[0])
 	}
 	return out.Flush()
@@ -170,9 +170,9 @@ func (g *grower) grow(ctx context.Context, t *treeNode, n *zarrcore.Node, depth 
 	return err
 }
 
-// anyError reports whether a node of the tree cannot be read.
-func (t *treeNode) anyError() bool {
-	return t.Error != "" || slices.ContainsFunc(t.Children, (*treeNode).anyError)
+// hasError reports whether a node of the tree cannot be read.
+func (t *treeNode) hasError() bool {
+	return t.Error != "" || slices.ContainsFunc(t.Children, (*treeNode).hasError)
 }
 
 // print draws the tree.

@@ -34,7 +34,7 @@ func Decode(dst, src []byte) (int, error) {
 			compress.ErrTooLarge, h.Size, len(dst))
 	}
 	src = src[:h.Encoded]
-	if h.stored() {
+	if h.isStored() {
 		return copy(dst[:h.Size], src[HeaderLen:]), nil
 	}
 	return decodeBlocks(dst, src, h)
@@ -80,7 +80,7 @@ func (s *scratch) room(n int) []byte {
 // decodeBlock decodes block i, which src begins with, into dst. Bytes between
 // the length and the capacity of dst are scribbled on.
 func (h Header) decodeBlock(dst, src []byte, i int, s *scratch) error {
-	bytewise, bitwise := h.byteShuffled(), h.bitShuffled(len(dst))
+	bytewise, bitwise := h.isByteShuffled(), h.isBitShuffled(len(dst))
 	out := dst
 	if bytewise || bitwise {
 		out = s.room(len(dst))

@@ -63,7 +63,7 @@ func (e Encoder) Encode(dst, src []byte) ([]byte, error) {
 	longest := HeaderLen + len(src)
 	dst = slices.Grow(dst, longest)[:start+longest]
 	out := dst[start:]
-	if !b.header.stored() {
+	if !b.header.isStored() {
 		n, err := b.encodeBlocks(out, src)
 		if err != nil {
 			return dst[:start], err
@@ -106,7 +106,7 @@ func (e Encoder) plan(size int) buffer {
 	case BitShuffle:
 		h.flags |= flagBitShuffle
 	}
-	if !e.split(int(h.BlockSize)) {
+	if !e.isSplit(int(h.BlockSize)) {
 		h.flags |= flagNoSplit
 	}
 	if e.Level == 0 || size < minSize {
@@ -124,11 +124,11 @@ func (h Header) put(b []byte) {
 	binary.LittleEndian.PutUint32(b[12:], uint32(h.Encoded))
 }
 
-// dense reports whether a compressor is meant for large blocks.
-func (i Inner) dense() bool { return i == LZ4HC || i == Zlib || i == Zstd }
+// isDense reports whether a compressor is meant for large blocks.
+func (i Inner) isDense() bool { return i == LZ4HC || i == Zlib || i == Zstd }
 
-// split reports whether a block becomes one stream per byte of an element.
-func (e Encoder) split(blockSize int) bool {
+// isSplit reports whether a block becomes one stream per byte of an element.
+func (e Encoder) isSplit(blockSize int) bool {
 	return e.Inner != Zstd && e.TypeSize <= maxSplits && blockSize/e.TypeSize >= minSplitElements
 }
 
@@ -154,14 +154,14 @@ func (e Encoder) blockSize(size int) int {
 		n = max(e.BlockSize, minSize)
 	case size >= cache:
 		n = cache * [10]int{1, 2, 4, 8, 16, 16, 32, 32, 32, 32}[e.Level] / 4
-		if e.Inner.dense() {
+		if e.Inner.isDense() {
 			n *= 2
 			if e.Level == 9 {
 				n *= 2
 			}
 		}
 	}
-	if e.Level > 0 && e.split(n) {
+	if e.Level > 0 && e.isSplit(n) {
 		if e.Inner == LZ4 && e.BlockSize == 0 {
 			n = min(n, lz4Window)
 		}
@@ -200,11 +200,11 @@ func (b *buffer) encodeBlocks(dst, src []byte) (int, error) {
 // shuffled returns a block as its streams hold it.
 func (h *Header) shuffled(block []byte, s *scratch) []byte {
 	switch {
-	case h.byteShuffled():
+	case h.isByteShuffled():
 		out := s.room(len(block))
 		shuffle.Shuffle(out, block, h.TypeSize)
 		return out
-	case h.bitShuffled(len(block)):
+	case h.isBitShuffled(len(block)):
 		out := s.room(len(block))
 		shuffle.BitShuffle(out, block, h.TypeSize)
 		return out

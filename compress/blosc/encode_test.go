@@ -40,7 +40,7 @@ func TestLayout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if int(h.flags) != flags || !h.stored() && int(h.BlockSize) != blockSize {
+		if int(h.flags) != flags || !h.isStored() && int(h.BlockSize) != blockSize {
 			t.Errorf("%s: flags %#x, blocks of %d", strings.TrimSpace(line), h.flags, h.BlockSize)
 		}
 	}

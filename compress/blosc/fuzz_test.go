@@ -131,7 +131,7 @@ func slowBloscLZ(dst, src []byte) (out []byte, ok bool) {
 func FuzzBlosclz(f *testing.F) {
 	for _, v := range readVectors(f) {
 		h, err := ParseHeader(v.encoded, int64(len(v.encoded)))
-		if err != nil || h.stored() || h.codec() != codecBloscLZ || len(v.encoded) < 24 {
+		if err != nil || h.isStored() || h.codec() != codecBloscLZ || len(v.encoded) < 24 {
 			continue
 		}
 		f.Add(v.encoded[h.IndexLen()+4:], 5000)

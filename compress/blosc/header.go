@@ -84,7 +84,7 @@ func ParseHeader(b []byte, size int64) (Header, error) {
 	if err := h.check(size); err != nil {
 		return Header{}, err
 	}
-	if h.stored() {
+	if h.isStored() {
 		h.BlockSize = storedBlock // encoders leave any number here
 	}
 	return h, nil
@@ -109,7 +109,7 @@ func (h Header) check(size int64) error {
 			h.Encoded)
 	case h.Size == 0:
 		return nil
-	case h.stored():
+	case h.isStored():
 		if h.Encoded != HeaderLen+h.Size {
 			return corrupt("buffer of %d bytes, expected %d to store %d", h.Encoded,
 				HeaderLen+h.Size, h.Size)
@@ -126,7 +126,7 @@ func (h Header) check(size int64) error {
 
 // IndexLen is the number of bytes in front of the buffer that NewIndex needs.
 func (h Header) IndexLen() int64 {
-	if h.stored() {
+	if h.isStored() {
 		return HeaderLen
 	}
 	return HeaderLen + 4*h.blocks()
@@ -144,18 +144,18 @@ func (h Header) blockLen(i int) int64 {
 	return min(h.BlockSize, h.Size-int64(i)*h.BlockSize)
 }
 
-func (h Header) stored() bool { return h.flags&flagStored != 0 }
+func (h Header) isStored() bool { return h.flags&flagStored != 0 }
 
 func (h Header) codec() byte { return h.flags >> 5 }
 
-// byteShuffled reports whether the streams of a block hold it byte-shuffled.
-func (h Header) byteShuffled() bool {
+// isByteShuffled reports whether the streams of a block hold it byte-shuffled.
+func (h Header) isByteShuffled() bool {
 	return h.flags&flagShuffle != 0 && h.TypeSize > 1
 }
 
-// bitShuffled is the same for bits; c-blosc lets byte shuffling win.
-func (h Header) bitShuffled(blockLen int) bool {
-	return !h.byteShuffled() && h.flags&flagBitShuffle != 0 && blockLen >= h.TypeSize
+// isBitShuffled is the same for bits; c-blosc lets byte shuffling win.
+func (h Header) isBitShuffled(blockLen int) bool {
+	return !h.isByteShuffled() && h.flags&flagBitShuffle != 0 && blockLen >= h.TypeSize
 }
 
 // splits is the number of streams of a block. All conditions count: encoders

@@ -28,7 +28,7 @@ func (x *Index) load(h Header, b []byte) error {
 	if int64(len(b)) < h.IndexLen() {
 		return corrupt("index of %d bytes, expected %d", len(b), h.IndexLen())
 	}
-	if h.stored() {
+	if h.isStored() {
 		return nil
 	}
 	n := int(h.blocks())
@@ -68,7 +68,7 @@ func (x *Index) Encoded() int64 { return x.header.Encoded }
 // Range returns the offset and number of the buffer's bytes that block i may
 // occupy: up to the next block or the end.
 func (x *Index) Range(i int) (off, n int64) {
-	if x.header.stored() {
+	if x.header.isStored() {
 		return HeaderLen + int64(i)*x.header.BlockSize, x.header.blockLen(i)
 	}
 	start, end := x.starts[i], uint32(x.header.Encoded)
@@ -97,7 +97,7 @@ func (x *Index) DecodeRange(dst, src []byte, i int, off int64) error {
 	if _, want := x.Range(i); int64(len(src)) < want {
 		return corrupt("truncated: %d bytes of block %d, expected %d", len(src), i, want)
 	}
-	if x.header.stored() {
+	if x.header.isStored() {
 		copy(dst, src[off:])
 		return nil
 	}

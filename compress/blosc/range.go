@@ -16,11 +16,11 @@ func (h Header) decodeRange(dst, src []byte, i, size, off int, s *scratch) error
 		return fmt.Errorf("blosc: %w: block %d: %s", compress.ErrCorrupt, i, err)
 	}
 	switch {
-	case h.byteShuffled():
+	case h.isByteShuffled():
 		unshuffleRange(dst, out, off,
 			grouping{rows: h.TypeSize, elements: 1, shuffle: shuffle.Unshuffle,
 				typeSize: h.TypeSize}, s)
-	case h.bitShuffled(size) && size/h.TypeSize%8 == 0: // other blocks are not shuffled at all
+	case h.isBitShuffled(size) && size/h.TypeSize%8 == 0: // other blocks are not shuffled at all
 		unshuffleRange(dst, out, off,
 			grouping{rows: 8 * h.TypeSize, elements: 8, shuffle: shuffle.BitUnshuffle,
 				typeSize: h.TypeSize}, s)

@@ -177,13 +177,13 @@ func (t *Traces) Opened(path string, v view.View, by program.Process) (joined bo
 		return false
 	}
 	t.Edit(path, func(x *Trace) *Trace {
-		if x.awaitedBy(by.PID, v) && by.Mover && x.By != by {
+		if x.isAwaitedBy(by.PID, v) && by.Mover && x.By != by {
 			x.joined = append(x.joined, by)
 			x.awaited = without(x.awaited, v)
 			joined = true
 			return x
 		}
-		if x.Gone() || x.By != by {
+		if x.IsGone() || x.By != by {
 			x = &Trace{By: by, At: time.Now()}
 			if by.Mover {
 				x.hidden = view.FullSet()
@@ -198,18 +198,18 @@ func (t *Traces) Opened(path string, v view.View, by program.Process) (joined bo
 	return joined
 }
 
-// Gone reports whether a trace says nothing about an existing array.
-func (x *Trace) Gone() bool { return x == nil || x.moved != "" || x.replaced != nil }
+// IsGone reports whether a trace says nothing about an existing array.
+func (x *Trace) IsGone() bool { return x == nil || x.moved != "" || x.replaced != nil }
 
 // IsJoined reports whether another process has made what is there, too, a moment ago.
 func (x *Trace) IsJoined() bool {
-	return !x.Gone() && len(x.joined) > 0 && time.Since(x.At) < absentFor
+	return !x.IsGone() && len(x.joined) > 0 && time.Since(x.At) < absentFor
 }
 
-// awaitedBy reports whether a thread looked for a view before the array was made through another
+// isAwaitedBy reports whether a thread looked for a view before the array was made through another
 // one.
-func (x *Trace) awaitedBy(thread int, v view.View) bool {
-	return !x.Gone() && slices.ContainsFunc(x.awaited, func(a absence) bool {
+func (x *Trace) isAwaitedBy(thread int, v view.View) bool {
+	return !x.IsGone() && slices.ContainsFunc(x.awaited, func(a absence) bool {
 		return a.thread == thread && a.view == view.SetOf(v)
 	})
 }
@@ -285,11 +285,11 @@ func (t *Traces) Put(path string, x *Trace) {
 }
 
 // IsMade reports whether somebody has made what is there through this mount.
-func (x *Trace) IsMade() bool { return !x.Gone() && x.Own != 0 }
+func (x *Trace) IsMade() bool { return !x.IsGone() && x.Own != 0 }
 
-// MadeUndescribed reports whether one process has made the array that is there, through v and maybe
-// others of its views, but not its document.
-func (x *Trace) MadeUndescribed(v view.View) bool {
+// IsMadeUndescribed reports whether one process has made the array that is there, through v and
+// maybe others of its views, but not its document.
+func (x *Trace) IsMadeUndescribed(v view.View) bool {
 	has := func(v view.View) bool { return x.Own&view.SetOf(v) != 0 }
 	return x.IsMade() && has(v) && !has(view.Document) && len(x.joined) == 0
 }
@@ -316,10 +316,10 @@ func (t *Traces) Awaits(dir string, by program.Process) bool {
 // has made the array itself. It must also if the caller is a mover that looked for the view just
 // before another process made the array: then it is about to make the view.
 func (x *Trace) Hides(ctx context.Context, v view.View) bool {
-	if x.Gone() {
+	if x.IsGone() {
 		return false
 	}
-	if x.awaitedBy(wire.Thread(ctx), v) && wire.Caller(ctx).Mover {
+	if x.isAwaitedBy(wire.Thread(ctx), v) && wire.Caller(ctx).Mover {
 		return true
 	}
 	return x.hidden&view.SetOf(v) != 0 && x.By == wire.Caller(ctx)
@@ -327,7 +327,7 @@ func (x *Trace) Hides(ctx context.Context, v view.View) bool {
 
 // HidesFrom is hides for a caller that is known.
 func (x *Trace) HidesFrom(by program.Process, v view.View) bool {
-	return !x.Gone() && x.hidden&view.SetOf(v) != 0 && x.By == by
+	return !x.IsGone() && x.hidden&view.SetOf(v) != 0 && x.By == by
 }
 
 // Lacks reports whether nobody has made the node through v, or the node is hidden from the process.
@@ -346,11 +346,11 @@ func (x *Trace) Follows(by program.Process, to string, v view.View) bool {
 	return x != nil && x.left&view.SetOf(v) != 0 && x.By == by && x.moved == to
 }
 
-// Unfinished reports whether the creator may still replace the document. Either by made the array
+// IsUnfinished reports whether the creator may still replace the document. Either by made the array
 // through other views just now. Or it is a mover that writes the document just after other
 // processes made the array of its .npy. These may have created the document's file, too, as long as
 // nothing of it was taken.
-func (x *Trace) Unfinished(by program.Process) bool {
+func (x *Trace) IsUnfinished(by program.Process) bool {
 	if !x.IsMade() {
 		return false
 	}
@@ -362,7 +362,7 @@ func (x *Trace) Unfinished(by program.Process) bool {
 // group, or a derived view.
 func (t *Traces) Hide(path string, v view.View, by program.Process) {
 	t.Edit(path, func(x *Trace) *Trace {
-		if x.Gone() || x.By != by {
+		if x.IsGone() || x.By != by {
 			x = &Trace{By: by}
 		}
 		x.hidden |= view.SetOf(v)

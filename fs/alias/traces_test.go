@@ -139,12 +139,12 @@ func TestTraces(t *testing.T) {
 		{"a mover's document after another's .npy", true, func(t *Traces, _ process) {
 			t.NoteMade("a", npy, cp)
 		},
-			func(x *Trace) bool { return x.Unfinished(wire.Caller(self)) }},
+			func(x *Trace) bool { return x.IsUnfinished(wire.Caller(self)) }},
 		{"and after another's document", true,
 			func(t *Traces, _ process) { t.NoteMade("a", json, cp) },
-			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},
+			func(x *Trace) bool { return !x.IsUnfinished(wire.Caller(self)) }},
 		{"a script's document", false, func(t *Traces, _ process) { t.NoteMade("a", npy, cp) },
-			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},
+			func(x *Trace) bool { return !x.IsUnfinished(wire.Caller(self)) }},
 		{"a mover that created it, and another made the array before it was open",
 			true, func(t *Traces, by process) {
 				t.NoteMiss(self, "a", raw)
@@ -153,7 +153,7 @@ func TestTraces(t *testing.T) {
 				t.NoteMade("a", json, cp)
 				t.NoteMade("a", raw, by)
 			}, func(x *Trace) bool {
-				return x.By == cp && x.awaitedBy(1, npy) && !x.Hides(self, raw)
+				return x.By == cp && x.isAwaitedBy(1, npy) && !x.Hides(self, raw)
 			}},
 		{"a mover that looked and made it", true, func(t *Traces, by process) {
 			t.NoteMiss(self, "a", json)
@@ -161,8 +161,8 @@ func TestTraces(t *testing.T) {
 			t.NoteMade("a", json, by)
 		},
 			func(x *Trace) bool {
-				return !x.Hides(self, json) && x.Unfinished(cp) &&
-					x.Unfinished(wire.Caller(self))
+				return !x.Hides(self, json) && x.IsUnfinished(cp) &&
+					x.IsUnfinished(wire.Caller(self))
 			}},
 		{"two that looked for one view, and the other made it", true, func(t *Traces, _ process) {
 			t.NoteMiss(self, "a", raw)

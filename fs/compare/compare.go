@@ -254,15 +254,15 @@ func (f *Files) Text(
 ) (has bool, err error) {
 	err = f.compareAll(file, size, path, v, with)
 	if errors.Is(err, syscall.EBUSY) && view.IsHeaded(with) &&
-		f.onlyEndsInZeros(io.NewSectionReader(file, 0, size), path) {
+		f.differsOnlyInZeros(io.NewSectionReader(file, 0, size), path) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// onlyEndsInZeros reports whether the lines of a text are the elements of the array at path, except
-// for zeros at the ends of elements. A .npy leaves these out.
-func (f *Files) onlyEndsInZeros(text io.Reader, path string) bool {
+// differsOnlyInZeros reports whether the lines of a text are the elements of the array at path,
+// except for zeros at the ends of elements. A .npy leaves these out.
+func (f *Files) differsOnlyInZeros(text io.Reader, path string) bool {
 	arr, err := f.h.OpenVlen(f.ctx, path)
 	if err != nil {
 		return false

@@ -108,7 +108,7 @@ func (c *Arrays) Create(
 // describes reports whether the header of an array's .npy file says this.
 func describes(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) bool {
 	m := arr.Live().Meta()
-	return m.Type.SavedAs(t) && slices.Equal(m.Shape, shape) && m.HasOrder(fortran)
+	return m.Type.CanBeSavedAs(t) && slices.Equal(m.Shape, shape) && m.HasOrder(fortran)
 }
 
 // isTruncated reports whether the header describes an array that has only lost rows. A program that

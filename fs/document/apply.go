@@ -127,7 +127,7 @@ func (d *File) store(
 		return false, d.of.Arrays.ByDocument(ctx, path, written, by)
 	case err != nil:
 		return false, err
-	case bytes.Equal(trimEnd(n.Document), trimEnd(written)) && !d.unsaved():
+	case bytes.Equal(trimEnd(n.Document), trimEnd(written)) && !d.isUnsaved():
 		return false, nil
 	}
 	text, err := d.withoutOldShape(n, written, by)
@@ -143,8 +143,8 @@ func (d *File) store(
 		d.of.Kernel.DropArray(path)
 	}
 	trace, fixed := d.of.Traces.Of(path), errors.Is(err, meta.ErrInvalid)
-	late := d.waiting || trace.Unfinished(by) || from == Missing && trace.IsMade()
-	return late && (fixed || foreign(n, written)) || from == Anew && fixed, errno.Refused(err)
+	late := d.waiting || trace.IsUnfinished(by) || from == Missing && trace.IsMade()
+	return late && (fixed || isForeign(n, written)) || from == Anew && fixed, errno.Refused(err)
 }
 
 // describesArray refuses a document that is not one of an array, for a file of that array's name. A
@@ -162,9 +162,9 @@ func describesArray(path string, doc []byte) error {
 // trimEnd removes the newline at the end of a document, which programs may write or leave out.
 func trimEnd(text []byte) []byte { return bytes.TrimSuffix(text, []byte("\n")) }
 
-// foreign reports whether a document describes an array of another format than that of the array n.
-// Such a document changes nothing of n but the attributes.
-func foreign(n *zarrcore.Node, text []byte) bool {
+// isForeign reports whether a document describes an array of another format than that of the array
+// n. Such a document changes nothing of n but the attributes.
+func isForeign(n *zarrcore.Node, text []byte) bool {
 	if n.Kind != zarrcore.ArrayNode {
 		return false
 	}
@@ -179,7 +179,7 @@ func (d *File) withoutOldShape(
 	n *zarrcore.Node, written []byte, by program.Process,
 ) ([]byte, error) {
 	shape := input.ShapeIn(written)
-	if n.Kind != zarrcore.ArrayNode || n.Meta == nil || shape == "" || foreign(n, written) {
+	if n.Kind != zarrcore.ArrayNode || n.Meta == nil || shape == "" || isForeign(n, written) {
 		return written, nil
 	}
 	shown := fmt.Sprint(n.Meta.Shape)
@@ -208,12 +208,12 @@ func (d *File) withoutOldShape(
 	return text, nil
 }
 
-// unsaved reports whether the array's length may be another than its document says.
-func (d *File) unsaved() bool {
+// isUnsaved reports whether the array's length may be another than its document says.
+func (d *File) isUnsaved() bool {
 	w := d.of.Writings.FindAt(d.Path)
 	if w == nil {
 		return false
 	}
 	arr := w.Live()
-	return arr != nil && arr.Unsaved()
+	return arr != nil && arr.IsUnsaved()
 }

@@ -168,8 +168,8 @@ func (d *File) Moved(to string) { d.where.Store(&to) }
 // has a document of its own.
 func (d *File) Ended() { d.gone.Store(true) }
 
-// Existed reports whether the array or group was there, and is not only about to be created.
-func (d *File) Existed() bool { return d.existed.Load() }
+// HasExisted reports whether the array or group was there, and is not only about to be created.
+func (d *File) HasExisted() bool { return d.existed.Load() }
 
 // NoteExisted notes that it was there.
 func (d *File) NoteExisted() { d.existed.Store(true) }

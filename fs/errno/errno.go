@@ -94,7 +94,7 @@ func Of(err error) syscall.Errno {
 		return 0
 	}
 	var own syscall.Errno
-	if errors.As(err, &own) && passable(own) {
+	if errors.As(err, &own) && isPassable(own) {
 		return own
 	}
 	for _, s := range sentinels {
@@ -123,9 +123,9 @@ func Reason(err error) string {
 	return text
 }
 
-// passable reports whether an error number of one of the daemon's system calls means the same to
+// isPassable reports whether an error number of one of the daemon's system calls means the same to
 // the program that gets it. Numbers about the daemon's own descriptors and signals do not.
-func passable(e syscall.Errno) bool {
+func isPassable(e syscall.Errno) bool {
 	switch e {
 	case 0, syscall.ENOSYS, syscall.ENOTSUP, syscall.EBADF, syscall.EFAULT,
 		syscall.EAGAIN, syscall.EINTR, syscall.ENODATA:

@@ -111,11 +111,11 @@ func TestErrorLog(t *testing.T) {
 		t.Errorf("remembered are %+v, want the last %d", last, maxRecent)
 	}
 	now := time.Now()
-	if l.fresh("again", now); !l.fresh("again", now.Add(2*repeatAfter)) {
+	if l.note("again", now); !l.note("again", now.Add(2*repeatAfter)) {
 		t.Error("an error is not written again after a while")
 	}
 	for i := range 2 * maxSeen {
-		l.fresh(fmt.Sprint(i), now)
+		l.note(fmt.Sprint(i), now)
 	}
 	if len(l.seen) > maxSeen {
 		t.Errorf("%d errors are remembered, at most %d should be", len(l.seen), maxSeen)

@@ -47,7 +47,7 @@ func (l *Log) Errno(op, path string, err error) syscall.Errno {
 		return e
 	}
 	r := Recent{time.Now(), op, path, Name(e), Reason(err)}
-	if !l.fresh(path+"\x00"+r.Err, r.Time) {
+	if !l.note(path+"\x00"+r.Err, r.Time) {
 		return e
 	}
 	l.remember(r)
@@ -60,8 +60,8 @@ func (l *Log) Errno(op, path string, err error) syscall.Errno {
 	return e
 }
 
-// fresh notes an error and reports whether it should be written.
-func (l *Log) fresh(key string, now time.Time) bool {
+// note notes an error and reports whether it should be written.
+func (l *Log) note(key string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all++

@@ -71,13 +71,13 @@ func (f *Attributes) Counted(
 		a.Mode &^= rights.Writable
 	}
 	w := f.Texts.Find(n.Path, v)
-	toEnd = toEnd && (w != nil || arr.InUse())
+	toEnd = toEnd && (w != nil || arr.IsInUse())
 	size, ok, err := countedSize(ctx, arr, text, w, wait, toEnd)
 	if err != nil {
 		return true, err
 	}
 	a.Size, a.Blocks = uint64(size), f.charge(n, v, size)
-	return toEnd || ok && !arr.Large(), nil
+	return toEnd || ok && !arr.IsLarge(), nil
 }
 
 // countedSize returns the size of a view of an array, at the end of counting if toEnd is set.

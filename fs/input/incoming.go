@@ -59,15 +59,15 @@ func (in *Incoming) Size() int64 {
 	return in.end
 }
 
-// Done reports whether the array was made. What is written then goes to the array itself.
-func (in *Incoming) Done() bool {
+// IsDone reports whether the array was made. What is written then goes to the array itself.
+func (in *Incoming) IsDone() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.header != nil
 }
 
-// InOrder reports whether each write began where the one before it had ended.
-func (in *Incoming) InOrder() bool {
+// IsInOrder reports whether each write began where the one before it had ended.
+func (in *Incoming) IsInOrder() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return !in.jumped

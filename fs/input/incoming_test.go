@@ -57,7 +57,7 @@ func TestIncoming(t *testing.T) {
 		}
 		rng.Shuffle(len(pieces), func(i, j int) { pieces[i], pieces[j] = pieces[j], pieces[i] })
 		for _, p := range pieces {
-			if in.Done() { // then they are no longer for it
+			if in.IsDone() { // then they are no longer for it
 				if _, err := PassOn(t.Context(), &m, p, header.Len); err != nil {
 					t.Fatal(err)
 				}
@@ -115,7 +115,7 @@ func TestIncomingRefused(t *testing.T) {
 			return nil, refuse
 		}}
 	if err := in.Write(t.Context(), file, 0); err != refuse || in.Complete() != refuse ||
-		in.Done() {
+		in.IsDone() {
 		t.Errorf("an array that is not made: %v, %v", err, in.Complete())
 	}
 }
@@ -130,8 +130,8 @@ func TestIncomingEmpty(t *testing.T) {
 	if err := in.SetSize(1000); err != nil || in.Size() != 1000 || in.Complete() == nil {
 		t.Errorf("extended: %v, %d bytes, %v", err, in.Size(), in.Complete())
 	}
-	if err := in.Write(t.Context(), npyOf(t, "ab", 1), 0); err != nil || !in.Done() ||
+	if err := in.Write(t.Context(), npyOf(t, "ab", 1), 0); err != nil || !in.IsDone() ||
 		in.Complete() != nil {
-		t.Errorf("%v, done %v, %v", err, in.Done(), in.Complete())
+		t.Errorf("%v, done %v, %v", err, in.IsDone(), in.Complete())
 	}
 }

@@ -81,5 +81,5 @@ func (s *State) Join(stayed *State) {
 func (s *State) hasOpen() bool {
 	d := document.Of(&s.Texts)
 	return s.Writing.It != nil && s.Writing.It.Live() != nil ||
-		d != nil && d.Existed() || s.Texts.HasWholes()
+		d != nil && d.HasExisted() || s.Texts.HasWholes()
 }

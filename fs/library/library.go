@@ -83,7 +83,7 @@ func (l *Answers) IsOfStore(name string) error {
 // group, and looks for a document of format 2 in it, takes the mount for a store. It finds the
 // group's document there, and stops. Then that group goes.
 func (l *Answers) MissedInNew(ctx context.Context, dir, name string) {
-	if !formatTwo.MatchString(name) || !l.MadeBy(ctx, dir) {
+	if !formatTwo.MatchString(name) || !l.IsMadeByCaller(ctx, dir) {
 		return
 	}
 	l.tellLibrary(ctx, "create", dir, name)
@@ -94,7 +94,7 @@ func (l *Answers) MissedInNew(ctx context.Context, dir, name string) {
 // separate threads. It finds no array or group there, and stops. Then the group goes. Scripts that
 // edit the document of a new group do both in the first thread of their process.
 func (l *Answers) ReadInNew(ctx context.Context, dir string) {
-	if !l.MadeBy(ctx, dir) {
+	if !l.IsMadeByCaller(ctx, dir) {
 		return
 	}
 	thread, by := wire.Thread(ctx), wire.Caller(ctx)
@@ -161,12 +161,12 @@ const (
 	madeJustNow = time.Second
 )
 
-// MadeBy reports whether the caller has made the group at path a moment ago. A listing does not
-// show the group's document to it then. The reason: a library looks whether the folder that it has
-// made for a store is empty, and stops if it is not.
-func (l *Answers) MadeBy(ctx context.Context, path string) bool {
+// IsMadeByCaller reports whether the caller has made the group at path a moment ago. A listing does
+// not show the group's document to it then. The reason: a library looks whether the folder that it
+// has made for a store is empty, and stops if it is not.
+func (l *Answers) IsMadeByCaller(ctx context.Context, path string) bool {
 	trace := l.Traces.Of(path)
-	return !trace.Gone() && time.Since(trace.At) < madeJustNow && trace.By == wire.Caller(ctx)
+	return !trace.IsGone() && time.Since(trace.At) < madeJustNow && trace.By == wire.Caller(ctx)
 }
 
 // IsAsMade reports whether nobody has written the document of the group n since it was made, and
@@ -183,7 +183,7 @@ func (l *Answers) unmake(path string, made time.Time, by program.Process) (stays
 	oldest := time.Now().Add(-unmadeFor)
 	for path != "" && by.PID != 0 {
 		trace := l.Traces.Of(path)
-		isMeant := !trace.Gone() && trace.By == by && !trace.At.Before(oldest) &&
+		isMeant := !trace.IsGone() && trace.By == by && !trace.At.Before(oldest) &&
 			!trace.At.After(made)
 		if !isMeant || !l.removeAsMade(path, trace.Group) {
 			return path

@@ -161,7 +161,7 @@ func (t *Files) NoteRenewed(path string, v view.View) {
 // may be. It reports whether the file will be there soon.
 func (t *Files) Start(path string, v view.View, c view.Content, print string) (soon bool) {
 	opened, ok := c.(*view.Flat)
-	if !ok || opened.Reordered() {
+	if !ok || opened.IsReordered() {
 		return false
 	}
 	// its place at the start keeps the bands for it that the reader leaves behind

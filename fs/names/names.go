@@ -87,7 +87,7 @@ func Escape(name string) string {
 	if name == "" {
 		return emptyShown
 	}
-	if plainName(name) {
+	if isPlainName(name) {
 		return name
 	}
 	var b strings.Builder
@@ -105,9 +105,9 @@ func Escape(name string) string {
 	return b.String()
 }
 
-// plainName is the quick way out for nearly all names: letters, digits and harmless punctuation of
-// ASCII.
-func plainName(name string) bool {
+// isPlainName is the quick way out for nearly all names: letters, digits and harmless punctuation
+// of ASCII.
+func isPlainName(name string) bool {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		if c <= ' ' || c >= 0x7f || c == '/' || c == '%' || c == '.' && i == 0 {
@@ -127,15 +127,15 @@ func mustEscape(name string, i int, r rune, n int) bool {
 	case r == '.':
 		return i == 0 && (name == "." || name == ".." || name == ControlDir)
 	case r == '%':
-		return ambiguousPercent(name[i+1:])
+		return hasAmbiguousPercent(name[i+1:])
 	}
 	return false
 }
 
-// ambiguousPercent reports whether a '%' before rest would read as an escape or a mark: before two
-// hex digits (or before what may become them: an escaped byte follows only as '%', never as a
+// hasAmbiguousPercent reports whether a '%' before rest would read as an escape or a mark: before
+// two hex digits (or before what may become them: an escaped byte follows only as '%', never as a
 // digit), before '.', '~' or '_', and at the end, where a suffix follows.
-func ambiguousPercent(rest string) bool {
+func hasAmbiguousPercent(rest string) bool {
 	if rest == "" || rest[0] == '.' || rest[0] == '~' || rest[0] == '_' {
 		return true
 	}

@@ -265,7 +265,7 @@ func (d *describer) cut(set *hdf5.Dataset, source *Source) {
 		return
 	}
 	a, err := generation.New(*m, source.Path, 0, nil)
-	if err != nil || !a.Grid.Regular() ||
+	if err != nil || !a.Grid.IsRegular() ||
 		!hdf5.FitsChunk(a.Grid.ChunkShape(), set.Type, len(m.Shape)) {
 		return
 	}

@@ -75,7 +75,7 @@ func copyArray(
 	if err != nil {
 		return err
 	}
-	if a, b := to.Meta(), from.Meta(); !a.Type.SavedAs(b.Type) ||
+	if a, b := to.Meta(), from.Meta(); !a.Type.CanBeSavedAs(b.Type) ||
 		fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
 		return fmt.Errorf("%w: expected %s of shape %v, found %s of shape %v",
 			iofs.ErrInvalid, b.Type.Descr(), b.Shape, a.Type.Descr(), a.Shape)

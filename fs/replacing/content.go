@@ -26,7 +26,7 @@ func (a *Arrays) ByContent(t resolve.Target, path string) (old *zarrcore.Node) {
 	if !view.IsHeaded(t.View) || m == nil || remake.IsDescribed(t.Node) {
 		return nil
 	}
-	if !a.Traces.Of(t.Node.Path).MadeUndescribed(t.View) {
+	if !a.Traces.Of(t.Node.Path).IsMadeUndescribed(t.View) {
 		return nil
 	}
 	old, err := a.H.Node(a.Ctx, path)
@@ -43,7 +43,7 @@ func (a *Arrays) ByContent(t resolve.Target, path string) (old *zarrcore.Node) {
 // chunks and codecs. The rename itself is left to do, and until then nothing of old has changed.
 func (a *Arrays) Content(ctx context.Context, t resolve.Target, old *zarrcore.Node) error {
 	m, at := t.Node.Meta, t.Node.Path
-	next, err := a.H.Successor(a.Ctx, old.Path, m.Shape, m.Type, m.FortranOrder())
+	next, err := a.H.Successor(a.Ctx, old.Path, m.Shape, m.Type, m.IsInFortranOrder())
 	if err != nil {
 		return errno.Refused(err)
 	}

@@ -66,7 +66,7 @@ func (t *Files) Aside(was Spot) (all []*File) {
 // SayAside writes to the log, once, that a file was set aside. It does so when no program writes to
 // the file any more.
 func (t *Files) SayAside(x *File) {
-	if t.busy(x) || x.said.Swap(true) {
+	if t.isBeingWritten(x) || x.said.Swap(true) {
 		return
 	}
 	t.o.Log.Warn("a file had the name of an array's file, and was not of that array: "+

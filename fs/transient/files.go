@@ -254,8 +254,8 @@ func (t *Files) Has(x *File) (here bool) {
 	return here
 }
 
-// busy reports whether a transient is open for writing.
-func (t *Files) busy(x *File) (busy bool) {
+// isBeingWritten reports whether a transient is open for writing.
+func (t *Files) isBeingWritten(x *File) (busy bool) {
 	t.states.Files.Follow(x.dir, func(*Named) { busy = x.writers > 0 })
 	return busy
 }

@@ -24,8 +24,8 @@ var (
 	aWord      = regexp.MustCompile(`^([A-Z]?[a-z]+|[A-Z]+)$`)
 )
 
-// temporary reports whether a file of that name may soon become a view, or be removed.
-func temporary(name string) bool {
+// isTemporary reports whether a file of that name may soon become a view, or be removed.
+func isTemporary(name string) bool {
 	if temporaryNames.MatchString(name) || randomName.MatchString(name) &&
 		!aWord.MatchString(name) {
 		return true
@@ -46,7 +46,7 @@ var errOther = fmt.Errorf("%w: no other files than those of arrays are taken her
 // RefusesName returns why a file cannot have a name; nil: it can. The file is not a view, or it is
 // a view of an array that is not there.
 func (t *Files) RefusesName(name string) error {
-	if !t.o.Refuse || temporary(name) {
+	if !t.o.Refuse || isTemporary(name) {
 		return nil
 	}
 	base, v := view.Split(name)
@@ -75,7 +75,7 @@ func (t *Files) SayLater(x *File) {
 	time.AfterFunc(otherAfter, func() {
 		switch {
 		case t.ctx.Err() != nil: // the mount has ended, and says so of all files
-		case t.busy(x):
+		case t.isBeingWritten(x):
 			x.said.Store(false) // the next close
 		case t.Has(x):
 			t.o.Log.Warn("a file that is not an array is not in the store: it is kept in a "+

@@ -9,7 +9,7 @@ func TestTemporary(t *testing.T) {
 		"aB3xYz9K", "XXOIPBAZ", "XXabcdef", "#a.json#", ".#a.json",
 		"a.json.tmp.4711", "a.npy-1234", "a.json.bak", "a.json.orig", "x.tmp",
 	} {
-		if !temporary(name) {
+		if !isTemporary(name) {
 			t.Errorf("%s is not temporary", name)
 		}
 	}
@@ -17,7 +17,7 @@ func TestTemporary(t *testing.T) {
 		"notes.txt", "X.NPY", "f.raw", "a.npy", "info", "x.csv", "x.nc", "x.npz", "Makefile",
 		"makefile", "READMEXY", "table", "notes", "image.tiff",
 	} {
-		if temporary(name) {
+		if isTemporary(name) {
 			t.Errorf("%s is one", name)
 		}
 	}

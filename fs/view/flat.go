@@ -119,8 +119,8 @@ func (c *Flat) end(g *generation) {
 // Again returns the same bytes for another reader.
 func (c *Flat) Again() (*Flat, error) { return NewFlat(c.view, c.Array()) }
 
-// Reordered reports whether the file's bytes lie in another order than the array's.
-func (c *Flat) Reordered() bool {
+// IsReordered reports whether the file's bytes lie in another order than the array's.
+func (c *Flat) IsReordered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now.data != c.now.arr

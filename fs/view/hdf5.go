@@ -26,7 +26,7 @@ func (hdf5View) IsListed(Subject) bool { return true }
 
 func (hdf5View) IsDescription(*meta.Array) bool { return false }
 
-func (hdf5View) Writable() bool { return true }
+func (hdf5View) IsWritable() bool { return true }
 
 func (hdf5View) IsKeeper() bool { return false }
 

@@ -28,7 +28,7 @@ func (htmlView) IsListed(Subject) bool { return true }
 
 func (htmlView) IsDescription(*meta.Array) bool { return false }
 
-func (htmlView) Writable() bool { return false }
+func (htmlView) IsWritable() bool { return false }
 
 func (htmlView) IsKeeper() bool { return false }
 

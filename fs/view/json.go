@@ -21,7 +21,7 @@ func (jsonView) IsListed(Subject) bool { return true }
 
 func (jsonView) IsDescription(*meta.Array) bool { return true }
 
-func (jsonView) Writable() bool { return true }
+func (jsonView) IsWritable() bool { return true }
 
 func (jsonView) IsKeeper() bool { return true }
 

@@ -19,7 +19,7 @@ type jsonlView struct{}
 
 func (jsonlView) Name() string { return "jsonl" }
 
-func (jsonlView) Has(a Subject) bool { return a.vlen() }
+func (jsonlView) Has(a Subject) bool { return a.isVlen() }
 
 func (jsonlView) HasBy() Criterion { return ByElements }
 
@@ -27,7 +27,7 @@ func (jsonlView) IsListed(Subject) bool { return true }
 
 func (jsonlView) IsDescription(*meta.Array) bool { return false }
 
-func (jsonlView) Writable() bool { return true }
+func (jsonlView) IsWritable() bool { return true }
 
 func (jsonlView) IsKeeper() bool { return true }
 

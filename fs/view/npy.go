@@ -23,12 +23,12 @@ func (npyView) HasBy() Criterion { return ByNothing }
 // IsListed is false for lists and for any values of JSON. Whether a .npy can hold them is known
 // only after decoding. An unlisted file can be opened, and a program that copies a tree does not
 // fail on it.
-func (npyView) IsListed(a Subject) bool { return !a.anyValues() }
+func (npyView) IsListed(a Subject) bool { return !a.isOfAnyValues() }
 
 // IsDescription is false where the elements have no fixed size: a .npy does not say that.
 func (npyView) IsDescription(m *meta.Array) bool { return !zarrcore.IsVlen(m) }
 
-func (npyView) Writable() bool { return true }
+func (npyView) IsWritable() bool { return true }
 
 func (npyView) IsKeeper() bool { return true }
 
@@ -43,7 +43,7 @@ func (npyView) Size(n *zarrcore.Node) (int64, error) {
 	if err != nil || n.Meta == nil || n.Err != nil && n.Meta.Type.Size == 0 {
 		return 0, err
 	}
-	head, err := npy.Header(n.Meta.Type.Descr(), n.InFortranOrder(), n.Meta.Shape)
+	head, err := npy.Header(n.Meta.Type.Descr(), n.IsInFortranOrder(), n.Meta.Shape)
 	if err != nil {
 		return 0, err
 	}

@@ -43,7 +43,7 @@ func (pngView) IsListed(Subject) bool { return true }
 
 func (pngView) IsDescription(*meta.Array) bool { return false }
 
-func (pngView) Writable() bool { return false }
+func (pngView) IsWritable() bool { return false }
 
 func (pngView) IsKeeper() bool { return false }
 

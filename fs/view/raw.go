@@ -19,11 +19,11 @@ func (rawView) Has(Subject) bool { return true }
 
 func (rawView) HasBy() Criterion { return ByNothing }
 
-func (rawView) IsListed(a Subject) bool { return !a.vlen() }
+func (rawView) IsListed(a Subject) bool { return !a.isVlen() }
 
 func (rawView) IsDescription(*meta.Array) bool { return false }
 
-func (rawView) Writable() bool { return true }
+func (rawView) IsWritable() bool { return true }
 
 func (rawView) IsKeeper() bool { return true }
 

@@ -7,7 +7,7 @@ import (
 
 // RefusesWrites returns why the files of a view cannot be written; nil: they can.
 func RefusesWrites(v View) error {
-	if v.Writable() {
+	if v.IsWritable() {
 		return nil
 	}
 	return fmt.Errorf("%w: a .%s file can only be read: write the array through another of "+

@@ -31,7 +31,7 @@ func (*sidecarView) IsListed(Subject) bool { return true }
 
 func (*sidecarView) IsDescription(*meta.Array) bool { return false }
 
-func (*sidecarView) Writable() bool { return false }
+func (*sidecarView) IsWritable() bool { return false }
 
 func (*sidecarView) IsKeeper() bool { return false }
 

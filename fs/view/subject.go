@@ -77,18 +77,18 @@ func (a Subject) loaded(
 	return a, nil
 }
 
-// vlen reports whether the elements have no fixed size. Those of an array that does not exist have
-// one.
-func (a Subject) vlen() bool {
+// isVlen reports whether the elements have no fixed size. Those of an array that does not exist
+// have one.
+func (a Subject) isVlen() bool {
 	if a.seen {
 		return a.listed.Vlen
 	}
 	return zarrcore.IsVlen(a.document)
 }
 
-// anyValues reports whether the elements have no fixed size, and need not be strings or byte
+// isOfAnyValues reports whether the elements have no fixed size, and need not be strings or byte
 // strings either.
-func (a Subject) anyValues() bool {
+func (a Subject) isOfAnyValues() bool {
 	if a.seen {
 		return a.listed.Any
 	}

@@ -42,8 +42,8 @@ type View interface {
 	// IsDescription reports whether a file alone says what such an array is: a new one then makes
 	// an array. Other files wait for their array. m is nil where there is no array yet.
 	IsDescription(m *meta.Array) bool
-	// Writable reports whether programs may write to the files of arrays that can be written.
-	Writable() bool
+	// IsWritable reports whether programs may write to the files of arrays that can be written.
+	IsWritable() bool
 	// IsKeeper reports whether an array stays as long as its file of this view does. It is removed
 	// with the last such file that is listed. One that is not a keeper is derived (IsDerived).
 	IsKeeper() bool
@@ -224,7 +224,7 @@ func HasData(v View) bool { return v.IsKeeper() && v != Document }
 // is. If the elements have no fixed size, an array of NumPy drops NUL bytes at their ends.
 func HasAllData(v View, a Subject) bool {
 	_, bytes := v.(ArrayView)
-	return HasData(v) && bytes != a.vlen()
+	return HasData(v) && bytes != a.isVlen()
 }
 
 // DataOf returns the first view that holds the bytes of an array as they are. If the elements have

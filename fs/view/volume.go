@@ -42,7 +42,7 @@ func (v *volumeView) IsListed(a Subject) bool {
 
 func (*volumeView) IsDescription(*meta.Array) bool { return false }
 
-func (*volumeView) Writable() bool { return true }
+func (*volumeView) IsWritable() bool { return true }
 
 func (*volumeView) IsKeeper() bool { return false }
 

@@ -106,14 +106,14 @@ func (t *Arrays) Find(path string) *Array { return t.FindAt(pathstate.At(path)) 
 // FindAt is Find for the path that where returns, also if a rename comes just then.
 func (t *Arrays) FindAt(where func() string) (w *Array) {
 	t.states.Seek(where, func(p *Part) { w = p.It })
-	if w == nil || !w.over() {
+	if w == nil || !w.isOver() {
 		return w
 	}
 	found := w
 	w = nil
 	t.Stat.Forget(found.Path()) // it may have been stored by itself
 	t.states.Follow(where, func(p *Part) {
-		if p.It == found && found.over() {
+		if p.It == found && found.isOver() {
 			p.short = found.npy.short(found.Live())
 			p.It = nil
 		}
@@ -267,7 +267,7 @@ func (w *Array) end() {
 	if w.Writers() > 0 {
 		return
 	}
-	if arr := w.Live(); arr != nil && arr.Unsaved() {
+	if arr := w.Live(); arr != nil && arr.IsUnsaved() {
 		if err := arr.Flush(w.table.Ctx, false); errors.Is(err, zarrcore.ErrFraction) {
 			w.table.Kernel.Resized(w.Path(), nil)
 		}
@@ -292,11 +292,11 @@ func (w *Array) OpensOf(v view.View) int {
 	return w.opens[v]
 }
 
-// over reports whether the array is neither open for writing nor has anything that is not stored.
-func (w *Array) over() bool {
+// isOver reports whether the array is neither open for writing nor has anything that is not stored.
+func (w *Array) isOver() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.opens) == 0 && !w.npyEnds && (w.arr == nil || !w.arr.Unsaved())
+	return len(w.opens) == 0 && !w.npyEnds && (w.arr == nil || !w.arr.IsUnsaved())
 }
 
 // Arrive finds a moved array at its new path, for a request that is about to change the array. Live
@@ -322,7 +322,7 @@ func (w *Array) Size(v view.View) (int64, bool) {
 	if in := w.Awaiting(v); in != nil {
 		return in.Size(), true
 	}
-	if w.Empty(v) {
+	if w.IsEmpty(v) {
 		return 0, true
 	}
 	av, ok := v.(view.ArrayView)

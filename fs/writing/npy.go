@@ -136,7 +136,7 @@ func (f *npyFile) write(ctx context.Context, w *Array, p []byte, off int64) erro
 	anew, _, edited := f.state()
 	if anew != nil {
 		err := anew.Write(ctx, p, off)
-		if anew.Done() {
+		if anew.IsDone() {
 			f.begin(w.Live(), anew)
 			f.set(nil, anew.Text(), nil)
 		}
@@ -163,7 +163,7 @@ func (f *npyFile) write(ctx context.Context, w *Array, p []byte, off int64) erro
 func (f *npyFile) begin(arr *zarrcore.Array, anew *input.Incoming) {
 	header := int64(len(anew.Text()))
 	f.come.Begin(input.Came{
-		Header: header, Reach: anew.Size(), Whole: header + arr.Size(), InOrder: anew.InOrder(),
+		Header: header, Reach: anew.Size(), Whole: header + arr.Size(), InOrder: anew.IsInOrder(),
 	})
 }
 
@@ -266,7 +266,7 @@ func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if !m.Type.SavedAs(t) || !m.HasOrder(header.Fortran) || len(header.Shape) != len(m.Shape) {
+	if !m.Type.CanBeSavedAs(t) || !m.HasOrder(header.Fortran) || len(header.Shape) != len(m.Shape) {
 		return 0, fmt.Errorf("%w: expected a header of %s in %d axes, found %s in %d, Fortran "+
 			"order %t: only a file that is cut to nothing first can become another array",
 			iofs.ErrInvalid, m.Type.Descr(), len(m.Shape), header.Descr, len(header.Shape),
@@ -275,7 +275,7 @@ func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
 	if len(m.Shape) == 0 {
 		return 1, nil
 	}
-	if m.FortranOrder() && !slices.Equal(header.Shape, m.Shape) {
+	if m.IsInFortranOrder() && !slices.Equal(header.Shape, m.Shape) {
 		return 0, fmt.Errorf("%w: expected a header of shape %v, found %v: a file in Fortran "+
 			"order keeps its size; extend or cut the .%s file, or set the shape in the .%s file",
 			iofs.ErrInvalid, m.Shape, header.Shape, view.Plain().Name(), view.Document.Name())

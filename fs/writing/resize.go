@@ -80,8 +80,8 @@ func (w *Array) CreateAnew(ctx context.Context, n coherence.File, v view.ArrayVi
 	return nil
 }
 
-// Empty reports whether a view's file was created and nothing was written to it yet.
-func (w *Array) Empty(v view.View) bool {
+// IsEmpty reports whether a view's file was created and nothing was written to it yet.
+func (w *Array) IsEmpty(v view.View) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.created&view.SetOf(v) != 0
@@ -92,7 +92,7 @@ func (w *Array) Empty(v view.View) bool {
 func (w *Array) Begin(ctx context.Context, n coherence.File, v view.ArrayView) error {
 	w.appending.Lock()
 	defer w.appending.Unlock()
-	if !w.Empty(v) {
+	if !w.IsEmpty(v) {
 		return nil
 	}
 	err := viewFile{w, v}.resize(ctx, n, 0)

@@ -91,7 +91,7 @@ func FillJSON(n *zarrcore.Node) json.RawMessage {
 
 // objectShape returns the shape of the array's objects, nil where they differ.
 func objectShape(n *zarrcore.Node) []int64 {
-	if !n.Meta.Regular() {
+	if !n.Meta.IsRegular() {
 		return nil
 	}
 	return n.Meta.Chunk

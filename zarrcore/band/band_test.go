@@ -160,7 +160,7 @@ func TestSequential(t *testing.T) {
 					budget = f.grid.ChunkBytes() / 4
 				}
 				s := newTestSet(t, f, budget, 1<<30)
-				if s.Scratch() != (mode != "memory") {
+				if s.IsScratch() != (mode != "memory") {
 					t.Skip("a band of this array fits any budget that holds a chunk")
 				}
 				if err := readAll(s, f, 99_991); err != nil {

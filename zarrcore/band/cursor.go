@@ -71,7 +71,7 @@ func (s *Set) leave(c *Cursor) {
 func (c *Cursor) Read(ctx context.Context, off, n int64) (*Lease, error) {
 	s := c.set
 	s.mu.Lock()
-	if s.outdated(s.of(off), s.of(off+n-1)) {
+	if s.dropOutdated(s.of(off), s.of(off+n-1)) {
 		s.mu.Unlock()
 		return nil, errOutdated
 	}
@@ -113,9 +113,9 @@ const retryAfter = 10 * time.Second
 // before the objects changed.
 var errOutdated = errors.New("band is outdated")
 
-// outdated drops the bands first to last that were decoded before the objects changed, or failed
-// some time ago. It reports whether one of them must not be dropped yet.
-func (s *Set) outdated(first, last int64) bool {
+// dropOutdated drops the bands first to last that were decoded before the objects changed, or
+// failed some time ago. It reports whether one of them must not be dropped yet.
+func (s *Set) dropOutdated(first, last int64) bool {
 	for idx := first; idx <= last; idx++ {
 		b := s.bands[idx]
 		if b == nil || !b.stale && (b.err == nil || time.Since(b.failed) < retryAfter) {
@@ -171,15 +171,15 @@ func (c *Cursor) prefetch(end int64) {
 	}
 	here := s.of(end - 1)
 	for idx := here + 1; idx <= min(here+s.ahead, s.count-1); idx++ {
-		if s.bands[idx] == nil && s.room() {
+		if s.bands[idx] == nil && s.hasRoom() {
 			s.lease(idx).leases--
 		}
 	}
 }
 
-// room reports whether one band more is within the budget. Of large bands there are no more than
+// hasRoom reports whether one band more is within the budget. Of large bands there are no more than
 // the readers use now or next, and these are reused in turn.
-func (s *Set) room() bool {
+func (s *Set) hasRoom() bool {
 	if s.size >= large && int64(len(s.bands)) > s.ahead*int64(max(1, len(s.cursors))) {
 		return false
 	}
@@ -197,7 +197,7 @@ func (s *Set) release() {
 			s.drop(b)
 		}
 	}
-	for !s.room() {
+	for !s.hasRoom() {
 		var far *band
 		for _, b := range s.bands {
 			if b.leases == 0 && s.distance(b) > s.ahead &&

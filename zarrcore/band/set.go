@@ -55,8 +55,8 @@ func NewSet(g *layout.Grid, fill []byte, dec Decoder, p *Pool) *Set {
 		cursors: map[*Cursor]struct{}{}}
 }
 
-// Scratch reports whether the set's bands live in scratch files.
-func (s *Set) Scratch() bool { return s.scratch }
+// IsScratch reports whether the set's bands live in scratch files.
+func (s *Set) IsScratch() bool { return s.scratch }
 
 // BandBytes returns the bytes of a full band.
 func (s *Set) BandBytes() int64 { return s.size }
@@ -177,7 +177,7 @@ func (s *Set) take() (b *band, first, last int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.bands {
-		if c.err == nil && c.next < c.last && (b == nil || c.before(b)) {
+		if c.err == nil && c.next < c.last && (b == nil || c.isBefore(b)) {
 			b = c
 		}
 	}
@@ -191,9 +191,9 @@ func (s *Set) take() (b *band, first, last int64) {
 	return b, first, b.next
 }
 
-// before reports that c is to be decoded before b: what somebody waits for,
+// isBefore reports that c is to be decoded before b: what somebody waits for,
 // then in file order.
-func (c *band) before(b *band) bool {
+func (c *band) isBefore(b *band) bool {
 	if (c.leases > 0) != (b.leases > 0) {
 		return c.leases > 0
 	}

@@ -148,7 +148,7 @@ func (w *Writer) commitAll(ctx context.Context, jobs []*Job) error {
 	parallel.Each(w.Workers, len(jobs), func(i int) { jobs[i].putInPlace(ctx) })
 	w.checkHome(ctx, jobs)
 	parallel.Each(w.Workers, len(jobs), func(i int) { w.Source.End(jobs[i]) })
-	if w.Durable.TooMany() {
+	if w.Durable.HasTooMany() {
 		w.Durable.Sync(ctx, w.Home.Store, w.Path) // an fsync reports the error
 	}
 	for _, j := range jobs {

@@ -152,7 +152,7 @@ func TestWrite(t *testing.T) {
 	expectObject(t, st, "a/c/0", []byte{0, 7, 9, 9})
 	expectObject(t, st, "a/c/2", []byte{2, 7, 9, 9})
 	expectObject(t, st, "a/c/3", []byte{3, 7, 3, 4})
-	if !s.dirty.Empty() || len(s.ended) != 4 {
+	if !s.dirty.IsEmpty() || len(s.ended) != 4 {
 		t.Errorf("%d bytes are still dirty, and %d of 4 objects have ended",
 			s.dirty.Bytes(), len(s.ended))
 	}

@@ -187,7 +187,7 @@ func (j *Job) commit(ctx context.Context) error {
 	if j.Same {
 		return nil
 	}
-	if j.Gen.Objects.Bounded() {
+	if j.Gen.Objects.IsBounded() {
 		return j.w.Source.Replace(j, func() error { return j.replace(ctx) })
 	}
 	return j.replace(ctx)

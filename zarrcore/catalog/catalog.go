@@ -58,7 +58,7 @@ type copies struct {
 func New(ctx context.Context, st *store.Store, o Options) *Catalog {
 	cat := &Catalog{recipe: o.Recipe}
 	cat.store, cat.log, cat.folder, cat.mountOf = st, o.Log, o.Folder, o.MountOf
-	if t := st.Traits(); t.Remote && !st.Writable() {
+	if t := st.Traits(); t.Remote && !st.IsWritable() {
 		cat.shelf = newShelf(st, o.Fresh)
 		cat.unlistable = t.List == store.ListNever
 	} else {
@@ -70,5 +70,5 @@ func New(ctx context.Context, st *store.Store, o Options) *Catalog {
 // errEnough ends a listing that has seen what it wanted.
 var errEnough = errors.New("enough seen")
 
-// Unlistable reports whether the store cannot list what it holds.
-func (cat *copies) Unlistable() bool { return cat.unlistable }
+// IsUnlistable reports whether the store cannot list what it holds.
+func (cat *copies) IsUnlistable() bool { return cat.unlistable }

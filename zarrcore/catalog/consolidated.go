@@ -228,7 +228,7 @@ func newConsolidation(holder, name string, doc []byte, info store.Info) (*consol
 	}
 	for key, doc := range copies {
 		key = store.Join(holder, key)
-		if !store.ValidKey(key) || len(key) > maxConsolidatedKey {
+		if !store.IsValidKey(key) || len(key) > maxConsolidatedKey {
 			continue
 		}
 		c.docs[key] = doc

@@ -48,7 +48,7 @@ func likeForeign(r recipe.Recipe, f *meta.Foreign) ([]meta.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := r.Spec(f.Array.Shape, t, f.Array.FortranOrder())
+	spec, err := r.Spec(f.Array.Shape, t, f.Array.IsInFortranOrder())
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func likeForeign(r recipe.Recipe, f *meta.Foreign) ([]meta.Document, error) {
 			return nil, err
 		}
 	}
-	spec.NoFill = r.Format == 2 && !f.Array.FillDefined || r.NoFill() &&
+	spec.NoFill = r.Format == 2 && !f.Array.FillDefined || r.HasNoFill() &&
 		len(bytes.Trim(fill, "\x00")) == 0
 	spec.Fill, spec.DimensionNames, spec.Attributes = fill, f.Axes(r.Format), f.Attributes
 	return spec.Documents()

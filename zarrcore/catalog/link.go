@@ -66,7 +66,7 @@ func (cat *looks) linkTo(ctx context.Context, path string, l store.Link) *Link {
 	case err != nil:
 	case !l.Dir:
 		err = fmt.Errorf("%w, found one to the file %q", errNoNode, l.Target)
-	case l.Target != "" && cat.belowArray(ctx, l.Target):
+	case l.Target != "" && cat.isBelowArray(ctx, l.Target):
 		err = fmt.Errorf("%w, found one to %q, which lies in an array", errNoNode, l.Target)
 	default:
 		seen, _ := cat.probe(ctx, l.Target, false)

@@ -144,7 +144,7 @@ func (cat *reader) nodeFor(
 	default:
 		info, err = cat.statDir(ctx, path)
 	}
-	if err == nil && (!info.Dir || path == "" && !cat.folder || cat.belowArray(ctx, path)) {
+	if err == nil && (!info.Dir || path == "" && !cat.folder || cat.isBelowArray(ctx, path)) {
 		err = iofs.ErrNotExist
 	}
 	if err != nil {
@@ -190,8 +190,8 @@ func (n *Node) endLine() {
 	}
 }
 
-// belowArray reports whether path leads through an array, to its chunks.
-func (cat *looks) belowArray(ctx context.Context, path string) bool {
+// isBelowArray reports whether path leads through an array, to its chunks.
+func (cat *looks) isBelowArray(ctx context.Context, path string) bool {
 	for i, c := range path {
 		if c == '/' && cat.Kind(ctx, path[:i]) == ArrayNode {
 			return true
@@ -366,5 +366,5 @@ func (n *Node) Writable() error {
 	return cmp.Or(n.encodes(), n.sealed)
 }
 
-// InFortranOrder reports whether the array that n describes is shown with its axes reversed.
-func (n *Node) InFortranOrder() bool { return n.Meta != nil && n.Meta.FortranOrder() }
+// IsInFortranOrder reports whether the array that n describes is shown with its axes reversed.
+func (n *Node) IsInFortranOrder() bool { return n.Meta != nil && n.Meta.IsInFortranOrder() }

@@ -99,7 +99,7 @@ func (c *Cache) Peek(id ID, off, n int64, epoch uint64) (_ Pin, ok bool) {
 
 // has reports that bytes [off, off+n) are there and known to be current.
 func (e *entry) has(off, n int64, epoch uint64) bool {
-	if !e.known() || e.epoch < epoch {
+	if !e.isKnown() || e.epoch < epoch {
 		return false
 	}
 	lo, hi := e.parts.gap(off, off+n)
@@ -129,7 +129,7 @@ func (c *Cache) Get(
 			e = c.pin(id)
 			continue
 		}
-		if e.known() && e.epoch < epoch {
+		if e.isKnown() && e.epoch < epoch {
 			c.recheck(ctx, e, epoch, b)
 			continue
 		}
@@ -147,8 +147,8 @@ func (c *Cache) Get(
 	}
 }
 
-// known reports whether anything was loaded.
-func (e *entry) known() bool { return e.fill || e.parts != nil }
+// isKnown reports whether anything was loaded.
+func (e *entry) isKnown() bool { return e.fill || e.parts != nil }
 
 // pin returns the entry of id with one pin more, a new one if there is none.
 func (c *Cache) pin(id ID) *entry {
@@ -166,7 +166,7 @@ func (c *Cache) unpin(e *entry) {
 	if e.pins > 0 {
 		return
 	}
-	if !e.known() && !e.dead {
+	if !e.isKnown() && !e.dead {
 		c.remove(e)
 	}
 	if e.dead {
@@ -204,7 +204,7 @@ func (c *Cache) load(ctx context.Context, e *entry, need Need, epoch uint64, b B
 	}()
 	e.loading = nil
 	close(done)
-	replaced := e.known() && (got.Fill || got.Version != e.version)
+	replaced := e.isKnown() && (got.Fill || got.Version != e.version)
 	if p.buf != nil && (err != nil || got.Fill || replaced) {
 		c.free(p)
 	}
@@ -251,7 +251,7 @@ func (c *Cache) extend(e *entry, p part) {
 func (c *Cache) recheck(ctx context.Context, e *entry, epoch uint64, b Backing) {
 	version := e.version
 	c.mu.Unlock()
-	current := b.Current(ctx, e.id, version)
+	current := b.IsCurrent(ctx, e.id, version)
 	c.mu.Lock()
 	if current {
 		e.epoch = max(e.epoch, epoch)
@@ -364,7 +364,7 @@ func (c *Cache) nextOf(size int64) *entry {
 // more while there are too many entries for the budget.
 func (c *Cache) shrink(n int64) {
 	for _, l := range []*list.List{c.probation, c.protected} {
-		for el := l.Back(); el != nil && (n > 0 || c.crowded()); {
+		for el := l.Back(); el != nil && (n > 0 || c.isCrowded()); {
 			e := el.Value.(*entry)
 			el = el.Prev()
 			if e.pins == 0 {
@@ -376,9 +376,9 @@ func (c *Cache) shrink(n int64) {
 	c.shrinkLarge(n)
 }
 
-// crowded reports that entries, which cost memory even where their chunk is
+// isCrowded reports that entries, which cost memory even where their chunk is
 // not stored, use more than an eighth of the budget.
-func (c *Cache) crowded() bool {
+func (c *Cache) isCrowded() bool {
 	return int64(len(c.entries))*entryOverhead > c.mem.budget/8
 }
 

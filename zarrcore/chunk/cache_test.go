@@ -59,7 +59,7 @@ func (s *shelf) Load(_ context.Context, id ID, need Need) (Loaded, error) {
 	return Loaded{Version: version}, nil
 }
 
-func (s *shelf) Current(_ context.Context, id ID, version string) bool {
+func (s *shelf) IsCurrent(_ context.Context, id ID, version string) bool {
 	v := s.versions[id.Chunk].Load()
 	return version == "" && v == 0 || version == strconv.FormatInt(v, 10)
 }

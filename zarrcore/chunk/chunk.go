@@ -30,9 +30,9 @@ var ErrTooLarge = errors.New("chunk is too large")
 type Backing interface {
 	// Load decodes what is needed of a chunk.
 	Load(ctx context.Context, id ID, need Need) (Loaded, error)
-	// Current reports whether the chunk's object still has the version that
+	// IsCurrent reports whether the chunk's object still has the version that
 	// Load reported.
-	Current(ctx context.Context, id ID, version string) bool
+	IsCurrent(ctx context.Context, id ID, version string) bool
 }
 
 // A Need is what the cache asks a Backing to load.

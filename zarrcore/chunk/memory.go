@@ -179,12 +179,12 @@ func (m *Memory) unmap() {
 // chunks of many sizes outrun it: what is let go while it works is a cycle late.
 // They wait here.
 func (m *Memory) collect() {
-	if !m.littered() {
+	if !m.isLittered() {
 		return
 	}
 	m.collecting.Lock()
 	defer m.collecting.Unlock()
-	if !m.littered() { // somebody else has just done it
+	if !m.isLittered() { // somebody else has just done it
 		return
 	}
 	m.mu.Lock()
@@ -193,8 +193,8 @@ func (m *Memory) collect() {
 	runtime.GC()
 }
 
-// littered reports whether the buffers that were let go are worth a collection.
-func (m *Memory) littered() bool {
+// isLittered reports whether the buffers that were let go are worth a collection.
+func (m *Memory) isLittered() bool {
 	const least, most = 8 << 20, 32 << 20
 	m.mu.Lock()
 	defer m.mu.Unlock()

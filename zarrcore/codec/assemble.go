@@ -38,7 +38,7 @@ func (c *Chain) Compare(a, b int64) int {
 func (c *Chain) Assemble(
 	dst Sink, old Source, inner []int64, next func() ([]byte, error),
 ) (empty bool, err error) {
-	if !c.Sharded() {
+	if !c.IsSharded() {
 		return c.single(dst, inner, next)
 	}
 	a := assembly{chain: c, next: next}

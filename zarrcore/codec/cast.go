@@ -21,10 +21,10 @@ func castBlock(dst, src []byte, to, from scalar, n int) {
 	var floats [blockLen]float64
 	var whole [blockLen]uint64
 	switch {
-	case !from.integral():
+	case !from.isIntegral():
 		loadFloats(floats[:n], src, from)
 		storeFloats(dst, floats[:n], to)
-	case to.integral():
+	case to.isIntegral():
 		loadInts(whole[:n], src, from)
 		storeInts(dst, whole[:n], to)
 	default:

@@ -72,7 +72,7 @@ func (c config) casts(given, made dtype.Type) (encode, decode *valueCast, err er
 	if encode, err = rules.bound(c, "encode", made, given); err != nil {
 		return nil, nil, err
 	}
-	if encode.outside == wrapOutside && !encode.to.integral() {
+	if encode.outside == wrapOutside && !encode.to.isIntegral() {
 		return nil, nil, c.expected("out_of_range",
 			"nothing or \"clamp\", as "+made.NumPy()+" is not an integer type")
 	}
@@ -135,7 +135,7 @@ func (v valueCast) bound(cfg config, side string, to, from dtype.Type) (*valueCa
 		return nil, err
 	}
 	v.plain = v.to.includes(v.from) ||
-		v.outside == wrapOutside && v.to.integral() && v.from.integral()
+		v.outside == wrapOutside && v.to.isIntegral() && v.from.isIntegral()
 	scalars := config{cfg.get("scalar_map")}
 	if scalars.v.Exists() && scalars.v.Kind() != pyjson.Object {
 		return nil, cfg.expected("scalar_map", "an object")
@@ -204,7 +204,7 @@ func (v *valueCast) readMap(cfg config, side string, to, from dtype.Type) error 
 
 // key is one number as the map finds it.
 func (s scalar) key(b []byte) uint64 {
-	if s.integral() {
+	if s.isIntegral() {
 		return s.whole(b)
 	}
 	return keyOf(s.float(b))

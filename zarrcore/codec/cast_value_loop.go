@@ -34,7 +34,7 @@ type numberBlock struct {
 }
 
 func (b *numberBlock) cast(v *valueCast, dst, src []byte, n int) error {
-	if v.from.integral() {
+	if v.from.isIntegral() {
 		loadInts(b.whole[:n], src, v.from)
 	} else {
 		loadFloats(b.floats[:n], src, v.from)
@@ -58,7 +58,7 @@ func (b *numberBlock) find(v *valueCast, n int) bool {
 	any := false
 	for i := range n {
 		key := b.whole[i]
-		if !v.from.integral() {
+		if !v.from.isIntegral() {
 			key = keyOf(b.floats[i])
 		}
 		at, found := slices.BinarySearch(v.keys, key)
@@ -79,17 +79,17 @@ func (b *numberBlock) convert(v *valueCast, dst, src []byte, n int) error {
 	case v.to == v.from:
 		copy(dst, src) // every bit, also those of a NaN
 		return nil
-	case v.to.integral() && v.from.integral():
+	case v.to.isIntegral() && v.from.isIntegral():
 		if !v.plain {
 			err = v.confine(whole)
 		}
 		storeInts(dst, whole, v.to)
 		return err
-	case v.to.integral():
+	case v.to.isIntegral():
 		err = v.toWhole(whole, floats)
 		storeInts(dst, whole, v.to)
 		return err
-	case v.from.integral():
+	case v.from.isIntegral():
 		v.toFloat(floats, whole)
 	}
 	if !v.plain {

@@ -45,7 +45,7 @@ func bindCategorize(in state, cfg config) (step, state, error) {
 	if err != nil {
 		return step{}, in, err
 	}
-	if !from.integral() {
+	if !from.isIntegral() {
 		return step{}, in, cfg.expected("astype", "an integer type")
 	}
 	l := &labels{from: from, size: t.Size}

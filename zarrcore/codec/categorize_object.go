@@ -30,7 +30,7 @@ func bindCategorizeObject(in state, cfg config) (form, state, error) {
 	if err != nil {
 		return nil, in, err
 	}
-	if !from.integral() {
+	if !from.isIntegral() {
 		return nil, in, cfg.expected("astype", "an integer type")
 	}
 	l := &objectLabels{from: from, table: []vlen.Span{{}}, numbers: map[string]uint64{"": 0}}

@@ -166,12 +166,12 @@ func (c *Chain) PerObject() int64 {
 	return n
 }
 
-// Sharded reports whether an object is a shard, whose chunks are found through its index, even if
+// IsSharded reports whether an object is a shard, whose chunks are found through its index, even if
 // there is only one.
-func (c *Chain) Sharded() bool { return len(c.levels) > 0 }
+func (c *Chain) IsSharded() bool { return len(c.levels) > 0 }
 
-// Plain reports whether an encoded chunk is the decoded one, byte for byte.
-func (c *Chain) Plain() bool { return c.chunk.plain() }
+// IsPlain reports whether an encoded chunk is the decoded one, byte for byte.
+func (c *Chain) IsPlain() bool { return c.chunk.isPlain() }
 
 // Decode decodes the chunk of that number, counted in C order of the array's axes within the
 // object, into dst: ChunkBytes bytes in C order and in the array's byte order. The rest of dst's

@@ -13,7 +13,7 @@ func differences(dst, src []byte, to, from scalar) {
 	first := true
 	for len(src) > 0 {
 		n := min(len(src)/from.size, blockLen)
-		if from.integral() {
+		if from.isIntegral() {
 			whole = wholeDifferences(dst, src[:n*from.size], to, from, n, whole)
 		} else {
 			floats = floatDifferences(dst, src[:n*from.size], to, from, n, floats, lanes, first)
@@ -40,7 +40,7 @@ func wholeDifferences(dst, src []byte, to, from scalar, n int, last uint64) uint
 		}
 		block[i], last = d, v
 	}
-	if to.integral() {
+	if to.isIntegral() {
 		storeInts(dst, block[:n], to)
 		return last
 	}

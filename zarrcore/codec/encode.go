@@ -129,7 +129,7 @@ func (c *Chain) writableIndexes() error {
 func (c *Chain) EncodedBytes() int64 { return c.chunk.room() }
 
 // EncodeChunk appends the encoding of a chunk, ChunkBytes bytes in C order and in the array's byte
-// order, to dst. It does not change the chunk. Where the chain is Sharded, the result is for
+// order, to dst. It does not change the chunk. Where the chain is sharded, the result is for
 // Assemble to put into the object.
 func (c *Chain) EncodeChunk(dst, chunk []byte) ([]byte, error) {
 	if int64(len(chunk)) != c.chunk.size {

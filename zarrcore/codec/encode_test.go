@@ -124,12 +124,12 @@ func TestEncodeChains(t *testing.T) {
 		}
 		written++
 		object, want := unbase64(t, doc.Get("object")), unbase64(t, doc.Get("decoded"))
-		got, empty, err := encodeObject(chain, a, want, chain.Sharded())
+		got, empty, err := encodeObject(chain, a, want, chain.IsSharded())
 		if err != nil || empty {
 			t.Errorf("%s: %v, empty %v", name, err, empty)
 			continue
 		}
-		if !chain.Sharded() && chain.chunk.encoded.size != unknown {
+		if !chain.IsSharded() && chain.chunk.encoded.size != unknown {
 			if exact++; !bytes.Equal(got, object) {
 				t.Errorf("%s: encoded\n%x, expected\n%x", name, got, object)
 			}
@@ -172,7 +172,7 @@ func TestAssemble(t *testing.T) {
 	for _, doc := range goldenChains(t) {
 		name := doc.Get("writer").Text() + ": " + doc.Get("name").Text()
 		chain, a := bindDocument(t, name, doc.Get("metadata"))
-		if chain == nil || !chain.Sharded() || chain.Writable() != nil {
+		if chain == nil || !chain.IsSharded() || chain.Writable() != nil {
 			continue
 		}
 		object, want := memory(unbase64(t, doc.Get("object"))), unbase64(t, doc.Get("decoded"))

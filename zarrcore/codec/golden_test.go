@@ -198,7 +198,7 @@ func TestPartialReads(t *testing.T) {
 				t.Errorf("%s: [%d,%d) by %d reads of %d bytes, %v; want %+v",
 					want.name, lo, hi, *src.reads, *src.bytes, err, want)
 			}
-			if !chain.Partial() {
+			if !chain.CanDecodePart() {
 				t.Errorf("%s: not partial", want.name)
 			}
 		}

@@ -8,7 +8,7 @@ import "errors"
 // IndexRange returns where the index of a shard is: n bytes at off, which counts from the end of
 // the object where it is below 0. Without sharding n is 0.
 func (c *Chain) IndexRange() (off, n int64) {
-	if !c.Sharded() {
+	if !c.IsSharded() {
 		return 0, 0
 	}
 	n = c.levels[0].index.codecs.encoded.size

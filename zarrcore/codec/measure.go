@@ -24,7 +24,7 @@ func (c *Chain) Check(src Source) error {
 // to, and Whole is what one of that length holds. Objects that are not sharded must hold no more.
 func (c *Chain) Measure(src Source) (found int64, err error) {
 	s := span{src, 0, src.Size()}
-	if c.Sharded() {
+	if c.IsSharded() {
 		return c.levels[0].index.measure(s)
 	}
 	return c.chunk.measure(s)
@@ -33,7 +33,7 @@ func (c *Chain) Measure(src Source) (found int64, err error) {
 // Whole is what an object holds: the bytes where the codecs of bytes end, or the chunks of a
 // shard. It is negative where that is not known.
 func (c *Chain) Whole() int64 {
-	if c.Sharded() {
+	if c.IsSharded() {
 		return c.levels[0].index.n
 	}
 	i, shard := c.chunk.arrayEnd()
@@ -48,7 +48,7 @@ func (c *Chain) Whole() int64 {
 
 // arrayEnd returns where the steps of the codecs of bytes begin, and the shard before them, if any.
 func (p *pipeline) arrayEnd() (i int, shard *wholeShard) {
-	for i = len(p.steps); i > 0 && p.steps[i-1].ofBytes(); {
+	for i = len(p.steps); i > 0 && p.steps[i-1].isOfBytes(); {
 		i--
 	}
 	if i > 0 {
@@ -86,8 +86,8 @@ func (p *pipeline) measure(s span) (found int64, err error) {
 	return int64(len(buf)), nil
 }
 
-// ofBytes reports whether the step's codec turns bytes into bytes.
-func (s *step) ofBytes() bool {
+// isOfBytes reports whether the step's codec turns bytes into bytes.
+func (s *step) isOfBytes() bool {
 	return meta.Codec{Name: s.name}.Kind() == meta.BytesToBytes
 }
 

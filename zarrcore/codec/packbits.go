@@ -61,15 +61,15 @@ func bindPackBits(in state, cfg config) (step, state, error) {
 		p.tail = 1
 	}
 	out := in.bytes(p.head + p.packed + p.tail - in.size)
-	if p.bare() {
+	if p.isBare() {
 		out.size = unknown
 	}
 	return step{move: p, enc: p}, out, nil
 }
 
-// bare reports whether the byte that counts the padding may be missing: zarrs does not write it
+// isBare reports whether the byte that counts the padding may be missing: zarrs does not write it
 // where all bits are stored.
-func (p *bitPacking) bare() bool { return p.head+p.tail > 0 && p.width == 8*p.size }
+func (p *bitPacking) isBare() bool { return p.head+p.tail > 0 && p.width == 8*p.size }
 
 // bit reads a bit's number under either of the names in use.
 func (c config) bit(key, other string, missing, valueBits int) (int, error) {
@@ -128,7 +128,7 @@ func extensionBits(t dtype.Type) (width, parts int, signed bool) {
 }
 
 func (p *bitPacking) decode(dst, src []byte) (int, error) {
-	if p.bare() && int64(len(src)) == p.packed {
+	if p.isBare() && int64(len(src)) == p.packed {
 		p.unpack(dst[:len(src)], src)
 		return len(src), nil
 	}

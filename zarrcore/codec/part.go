@@ -22,8 +22,8 @@ func isBlosc(s *step) bool {
 	return ok
 }
 
-// Partial reports whether DecodePart can read and decode less than the whole chunk.
-func (c *Chain) Partial() bool { return c.Plain() || c.blocks }
+// CanDecodePart reports whether DecodePart can read and decode less than the whole chunk.
+func (c *Chain) CanDecodePart() bool { return c.IsPlain() || c.blocks }
 
 // window is the unit, in bytes of the chunk, in which DecodePart decodes blosc blocks. To touch
 // fresh memory costs more than to decode a block, and a reader at random seldom wants the bytes
@@ -50,7 +50,7 @@ func (c *Chain) DecodePart(
 		return err
 	}
 	switch {
-	case c.Plain():
+	case c.IsPlain():
 		if err := c.chunk.checkEncoded(s.n); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (c *Chain) decodeBlocks(
 	r := blockReader{s: s, size: size, lo: off / window * window,
 		hi: min((off+n+window-1)/window*window, size)}
 	defer func() { r.mem.release() }()
-	if err := r.find(!c.Sharded()); err != nil {
+	if err := r.find(!c.IsSharded()); err != nil {
 		return err
 	}
 	dst, err := buffer(r.lo, r.hi)

@@ -120,8 +120,8 @@ func (a permuteAxis) follows(inner permuteAxis) bool {
 	return a.src == inner.src*inner.n && a.dst == inner.dst*inner.n
 }
 
-// identity reports whether the copy moves nothing: both orders are the same in memory.
-func (p *permute) identity() bool { return len(p.axes) == 0 }
+// isIdentity reports whether the copy moves nothing: both orders are the same in memory.
+func (p *permute) isIdentity() bool { return len(p.axes) == 0 }
 
 // run copies src into dst; they must not overlap.
 func (p *permute) run(dst, src []byte) {
@@ -129,7 +129,7 @@ func (p *permute) run(dst, src []byte) {
 		return
 	}
 	dst, src = dst[:p.dst], src[:p.src]
-	if p.identity() {
+	if p.isIdentity() {
 		copy(dst, src)
 		return
 	}

@@ -104,7 +104,7 @@ func (p *pipeline) addMove(st state) state {
 		return st
 	}
 	plan := newPermute(st.begin, st.axes, st.typ.Size)
-	if !plan.identity() {
+	if !plan.isIdentity() {
 		back := newTranspose(st.begin, st.axes, st.typ.Size)
 		p.add(step{move: &plan, enc: &back}, transposeName, st)
 	}
@@ -112,8 +112,8 @@ func (p *pipeline) addMove(st state) state {
 	return st
 }
 
-// plain reports whether the encoded bytes are the decoded ones.
-func (p *pipeline) plain() bool { return len(p.steps) == 0 }
+// isPlain reports whether the encoded bytes are the decoded ones.
+func (p *pipeline) isPlain() bool { return len(p.steps) == 0 }
 
 // decode decodes the stretch s of an object into dst, p.size bytes long.
 func (p *pipeline) decode(dst []byte, s span) error {

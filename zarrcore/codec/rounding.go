@@ -63,7 +63,7 @@ func (r rounding) float(n uint64, negative bool) float64 {
 	if drop := bits.Len64(n) - 53; drop > 0 {
 		rest, half := n&(1<<drop-1), uint64(1)<<(drop-1)
 		n >>= drop
-		if r.up(n, rest, half, negative) {
+		if r.roundsUp(n, rest, half, negative) {
 			n++
 		}
 		v := math.Ldexp(float64(n), drop)
@@ -78,8 +78,8 @@ func (r rounding) float(n uint64, negative bool) float64 {
 	return float64(n)
 }
 
-// up reports whether n and a rest are rounded to n+1. Twice half is one unit of n.
-func (r rounding) up(n, rest, half uint64, negative bool) bool {
+// roundsUp reports whether n and a rest are rounded to n+1. Twice half is one unit of n.
+func (r rounding) roundsUp(n, rest, half uint64, negative bool) bool {
 	switch r {
 	case towardsZero:
 		return false

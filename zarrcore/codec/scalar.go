@@ -28,8 +28,8 @@ type scalar struct {
 // part is the type of the two numbers in a complexed one.
 func (s scalar) part() scalar { return scalar{floating, s.size / 2, s.big} }
 
-// integral reports whether the numbers are whole: arithmetic is modulo 2^64.
-func (s scalar) integral() bool { return s.class <= unsigned }
+// isIntegral reports whether the numbers are whole: arithmetic is modulo 2^64.
+func (s scalar) isIntegral() bool { return s.class <= unsigned }
 
 // String is the type's name in NumPy's spelling.
 func (s scalar) String() string {
@@ -107,7 +107,7 @@ func storeInts(dst []byte, in []uint64, s scalar) {
 
 // loadFloats reads any real numbers as float64; whole ones are rounded where they do not fit.
 func loadFloats(out []float64, src []byte, s scalar) {
-	if s.integral() {
+	if s.isIntegral() {
 		var whole [blockLen]uint64
 		loadInts(whole[:len(out)], src, s)
 		for i := range out {
@@ -135,7 +135,7 @@ func loadFloats(out []float64, src []byte, s scalar) {
 
 // storeFloats rounds numbers to the type; to whole types it cuts the fraction off.
 func storeFloats(dst []byte, in []float64, s scalar) {
-	if s.integral() {
+	if s.isIntegral() {
 		var whole [blockLen]uint64
 		for i, v := range in {
 			whole[i] = s.truncate(v)

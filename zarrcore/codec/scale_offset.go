@@ -40,7 +40,7 @@ func bindScaleOffset(in state, cfg config) (step, state, error) {
 		return step{}, in, cfg.expected("scale", "a number other than 0")
 	}
 	out := in
-	if num.integral() {
+	if num.isIntegral() {
 		f := scaleOffsetWhole{num: num, offset: num.whole(offset), scale: num.whole(scale)}
 		out.fill = f.fill(in.fill)
 		return step{place: f, enc: f}, out, nil

@@ -188,5 +188,5 @@ func (e indexEntry) added(before, most int64) int64 {
 	return before + int64(e.n)
 }
 
-// checked reports whether the index has a checksum.
-func (r *indexReader) checked() bool { return r.codecs.encoded.size > 16*r.n }
+// isChecked reports whether the index has a checksum.
+func (r *indexReader) isChecked() bool { return r.codecs.encoded.size > 16*r.n }

@@ -63,7 +63,7 @@ func parseSharding(in state, cfg config) (*sharding, error) {
 	}
 	s.index, err = newIndexReader(s.counts, indexCodecs, where == "start")
 	if err == nil {
-		s.index.filled = in.ends && !s.index.checked()
+		s.index.filled = in.ends && !s.index.isChecked()
 	}
 	return s, err
 }

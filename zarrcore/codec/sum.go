@@ -18,10 +18,10 @@ type sumKind struct {
 func promoteSum(to, from scalar) (k sumKind, ok bool) {
 	switch {
 	case to.class == boolean:
-		return sumKind{parity: true, lanes: 1}, from.integral()
+		return sumKind{parity: true, lanes: 1}, from.isIntegral()
 	case to.class == complexed || from.class == complexed:
 		return sumKind{lanes: 2, float: max(to.size, from.size) / 2}, to.class == from.class
-	case to.integral() && from.integral():
+	case to.isIntegral() && from.isIntegral():
 		if mixes64(to, from) || mixes64(from, to) {
 			return sumKind{lanes: 1, float: 8}, true
 		}

@@ -167,7 +167,7 @@ func (r *Vlen) addMove(st state) state {
 		return st
 	}
 	plan := newPermute(st.begin, st.axes, spanSize)
-	if !plan.identity() {
+	if !plan.isIdentity() {
 		r.moves = append(r.moves, movement{plan, newTranspose(st.begin, st.axes, spanSize)})
 	}
 	st.begin, st.axes = st.shape, identityAxes(len(st.shape))
@@ -189,8 +189,8 @@ func (r *Vlen) Chunk() []int64 { return r.levels.shape }
 // PerObject is how many chunks one object holds: 1 where it is not sharded.
 func (r *Vlen) PerObject() int64 { return r.levels.PerObject() }
 
-// Sharded reports whether objects are shards.
-func (r *Vlen) Sharded() bool { return r.levels.Sharded() }
+// IsSharded reports whether objects are shards.
+func (r *Vlen) IsSharded() bool { return r.levels.IsSharded() }
 
 // Shards finds the chunks of shards. It decodes none.
 func (r *Vlen) Shards() *Chain { return r.levels }

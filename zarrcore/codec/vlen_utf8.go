@@ -67,7 +67,7 @@ func bindLists(in state, cfg config) (form, state, error) {
 	if err != nil {
 		return nil, in, fmt.Errorf("configuration \"dtype\": %w", err)
 	}
-	if !vlen.Listable(t) {
+	if !vlen.IsListable(t) {
 		return nil, in, fmt.Errorf("lists of type %s: %w", t.NumPy(), errors.ErrUnsupported)
 	}
 	return lengthPrefixed{vlen.List, t}, in.encoded(), nil

@@ -105,9 +105,9 @@ func (p *Pool) over() int64 {
 // notesMost is how many bytes the notes may take. The caller holds mu.
 func (p *Pool) notesMost() int64 { return max(p.mem.Budget()/2, leastNotes) }
 
-// Crowded reports whether the notes take far more than they may. Then not even a write that has
+// IsCrowded reports whether the notes take far more than they may. Then not even a write that has
 // begun should go on before something is stored.
-func (p *Pool) Crowded() bool {
+func (p *Pool) IsCrowded() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.notes > 2*p.notesMost()
@@ -145,8 +145,8 @@ type piece struct {
 // noSlot is the slot of a piece that has nothing in scratch.
 const noSlot = -1
 
-// Empty reports that no chunk is dirty.
-func (s *Set) Empty() bool { return !s.any.Load() }
+// IsEmpty reports that no chunk is dirty.
+func (s *Set) IsEmpty() bool { return !s.any.Load() }
 
 // Numbers returns the dirty chunks, those being stored included, in order.
 func (s *Set) Numbers() []int64 {

@@ -119,7 +119,7 @@ func runModel(t *testing.T, seed uint64) {
 		m.end(t, frozen, n, true)
 	}
 	s.Drop()
-	if u := p.Usage(); u.Dirty != 0 || u.Memory != 0 || scratch.used != 0 || !s.Empty() {
+	if u := p.Usage(); u.Dirty != 0 || u.Memory != 0 || scratch.used != 0 || !s.IsEmpty() {
 		t.Fatalf("seed %d: %+v and %d bytes of scratch left, expected none", seed, u, scratch.used)
 	}
 }

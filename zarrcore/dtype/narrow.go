@@ -46,10 +46,10 @@ func (t Type) widen(data []byte, off, step int64) {
 	}
 }
 
-// SavedAs reports whether the header of a .npy file that says header can be one of an array of t:
-// what Descr says, and opaque bytes in the place of each Extension, which is what NumPy saves of
+// CanBeSavedAs reports whether the header of a .npy file that says header can be one of an array of
+// t: what Descr says, and opaque bytes in the place of each Extension, which is what NumPy saves of
 // arrays of ml_dtypes.
-func (t Type) SavedAs(header Type) bool {
+func (t Type) CanBeSavedAs(header Type) bool {
 	descr := header.Descr()
 	return descr == t.Descr() || descr == t.opaque().Descr() || descr == t.withNarrow().Descr()
 }

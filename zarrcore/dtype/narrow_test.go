@@ -74,12 +74,12 @@ func TestSavedAs(t *testing.T) {
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}
-		if got := typ.SavedAs(header); got != c.want {
+		if got := typ.CanBeSavedAs(header); got != c.want {
 			t.Errorf("%s saved as %s: %t", c.typ, c.header, got)
 		}
 	}
 	typ, _ := namedType("int4")
-	if header, err := ParseDescr(typ.Descr()); err != nil || !typ.SavedAs(header) {
+	if header, err := ParseDescr(typ.Descr()); err != nil || !typ.CanBeSavedAs(header) {
 		t.Errorf("%s: not what it is", typ.Descr())
 	}
 }

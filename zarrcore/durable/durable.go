@@ -49,8 +49,8 @@ func (d *Dirs) put(path, key string, stamp uint64) {
 	d.count += len(d.dirs[path]) - before
 }
 
-// Any reports whether something is remembered of an array.
-func (d *Dirs) Any(path string) bool {
+// HasAny reports whether something is remembered of an array.
+func (d *Dirs) HasAny(path string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.dirs[path]) > 0
@@ -85,8 +85,8 @@ func (d *Dirs) forget(path string, synced map[string]uint64) {
 	}
 }
 
-// TooMany reports whether there are so many directories that they are to be synced.
-func (d *Dirs) TooMany() bool {
+// HasTooMany reports whether there are so many directories that they are to be synced.
+func (d *Dirs) HasTooMany() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.count >= most

@@ -19,14 +19,14 @@ func TestDirs(t *testing.T) {
 		t.Errorf("%d directories are remembered, expected 2", d.count)
 	}
 	d.Move("a", "x/y")
-	if d.Any("a") || !d.Any("x/y") || !d.Any("x/y/b") {
+	if d.HasAny("a") || !d.HasAny("x/y") || !d.HasAny("x/y/b") {
 		t.Errorf("after a rename of \"a\" to \"x/y\" %v are remembered", d.Paths())
 	}
 	st := store.New(memstore.New(), "mem")
 	if err := d.Sync(context.Background(), st, "x/y"); err != nil {
 		t.Fatal(err)
 	}
-	if d.Any("x/y") || !d.Any("x/y/b") || d.count != 1 {
+	if d.HasAny("x/y") || !d.HasAny("x/y/b") || d.count != 1 {
 		t.Errorf("after a sync of \"x/y\" %v are remembered", d.Paths())
 	}
 }
@@ -38,7 +38,7 @@ func TestNotedMeanwhile(t *testing.T) {
 	synced := d.of("a")
 	d.Note("a", "a/c/1")
 	d.forget("a", synced)
-	if !d.Any("a") {
+	if !d.HasAny("a") {
 		t.Error("a directory that has changed since it was synced is forgotten")
 	}
 }

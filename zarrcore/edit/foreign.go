@@ -37,7 +37,7 @@ func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 	unfinished := e.Store.Unfinished()
 	isOwn := func(entry store.Entry) (bool, error) {
 		switch {
-		case entry.Dir && !entry.Link && unfinished.Abandoned(ctx, store.Join(path, entry.Name)):
+		case entry.Dir && !entry.Link && unfinished.IsAbandoned(ctx, store.Join(path, entry.Name)):
 			left = append(left, entry.Name)
 			return true, nil
 		case IsOfGroup(entry.Name):

@@ -51,7 +51,8 @@ func (e *Editor) Successors(
 	if err != nil {
 		return nil, err
 	}
-	if n.Err == nil && n.Format >= 2 && n.Meta.Type.SavedAs(t) && len(shape) == len(n.Meta.Shape) {
+	if n.Err == nil && n.Format >= 2 && n.Meta.Type.CanBeSavedAs(t) &&
+		len(shape) == len(n.Meta.Shape) {
 		if docs, err := e.reshaped(ctx, n, shape, fortran); docs != nil || err != nil {
 			return docs, err
 		}

@@ -44,7 +44,7 @@ func New(m meta.Array, path string, id uint64, source *meta.Array) (*Array, erro
 	if err := a.Chains.BindAll(a.Objects.Keys); err != nil {
 		return nil, err
 	}
-	a.Plain = a.Chain.Plain() && !a.Chain.Sharded() // even a shard of one chunk has an index
+	a.Plain = a.Chain.IsPlain() && !a.Chain.IsSharded() // even a shard of one chunk has an index
 	a.Fill = object.NewFill(m.Fill)
 	return a, nil
 }
@@ -55,7 +55,7 @@ func (a *Array) setGrids() (err error) {
 		return err
 	}
 	a.Grid = a.Objects.ChunkGrid()
-	a.Ragged, a.Size = a.Grid.Ragged(), a.Grid.Size()
+	a.Ragged, a.Size = a.Grid.IsRagged(), a.Grid.Size()
 	return nil
 }
 
@@ -84,7 +84,7 @@ func (a *Array) WithRows(rows, size int64, id uint64) (*Array, error) {
 
 // HasRows reports whether the grid has chunks for so many rows, and the codecs fit these.
 func (a *Array) HasRows(rows int64) bool {
-	if a.Meta.Regular() {
+	if a.Meta.IsRegular() {
 		return true
 	}
 	_, err := a.WithRows(rows, 0, a.ID)
@@ -93,7 +93,7 @@ func (a *Array) HasRows(rows int64) bool {
 
 // rebind binds the codecs to objects of an array of another length of axis 0 than before had.
 func (a *Array) rebind(before *Array) (err error) {
-	if a.Meta.Regular() || a.Objects.Rank() == 0 ||
+	if a.Meta.IsRegular() || a.Objects.Rank() == 0 ||
 		slices.Equal(a.Objects.Lengths(0), before.Objects.Lengths(0)) {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (a *Array) Longer(size int64, newID func() uint64) (*Array, error) {
 	}
 	rows := (size-1)/row + 1
 	id := a.ID
-	if a.Objects.Bounded() && rows != a.Rows() {
+	if a.Objects.IsBounded() && rows != a.Rows() {
 		id = newID() // the last chunks have another length
 	}
 	b, err := a.WithRows(rows, size, id)

@@ -24,7 +24,7 @@ func (t *Tree) Use(ctx context.Context, path string) (end func(), err error) {
 	defer t.mu.Unlock()
 	err = t.wait(ctx, func() bool {
 		for stopped := range t.stopped {
-			if within(path, stopped) {
+			if isWithin(path, stopped) {
 				return true
 			}
 		}
@@ -53,7 +53,7 @@ func (t *Tree) Stop(paths ...string) (end func()) {
 	end = t.count(&t.stopped, paths...)
 	t.wait(context.Background(), func() bool {
 		for using := range t.using {
-			if slices.ContainsFunc(paths, func(path string) bool { return within(using, path) }) {
+			if slices.ContainsFunc(paths, func(path string) bool { return isWithin(using, path) }) {
 				return true
 			}
 		}
@@ -105,7 +105,7 @@ func (t *Tree) count(table *map[string]int, paths ...string) (end func()) {
 	}
 }
 
-// within reports whether path is dir, or lies below it.
-func within(path, dir string) bool {
+// isWithin reports whether path is dir, or lies below it.
+func isWithin(path, dir string) bool {
 	return path == dir || dir == "" || strings.HasPrefix(path, dir+"/")
 }

@@ -76,13 +76,13 @@ func (h *Arrays) NextID() uint64 { return h.open.nextID() }
 // Len returns how many arrays are open.
 func (h *Arrays) Len() int { return h.open.len() }
 
-// Writable reports whether the store can be written to.
-func (c *common) Writable() bool { return !c.of.ReadOnly && c.of.Store.Writable() }
+// IsWritable reports whether the store can be written to.
+func (c *common) IsWritable() bool { return !c.of.ReadOnly && c.of.Store.IsWritable() }
 
 // whereIs returns the identity of the directory at path, for an array that may be written to; "" if
 // it is not known.
 func (c *common) whereIs(ctx context.Context, path string) string {
-	if !c.Writable() {
+	if !c.IsWritable() {
 		return ""
 	}
 	identity, err := c.of.Store.Dirs().Identity(ctx, path)

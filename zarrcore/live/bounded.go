@@ -17,7 +17,7 @@ import (
 // misfits returns the stored objects that have another length than they should, or rows left by a
 // killed process.
 func (s *storer) misfits(ctx context.Context, a *Array) (objects []int64, err error) {
-	if s.lengths.IsAllStored(a.gen.Rows()) || !a.gen.Objects.Bounded() {
+	if s.lengths.IsAllStored(a.gen.Rows()) || !a.gen.Objects.IsBounded() {
 		return nil, nil
 	}
 	err = scan.Each(ctx, s.home.Store, a.gen.Objects.Keys, func(n int64) {
@@ -74,12 +74,12 @@ func (s *storer) storeInOrder(ctx context.Context, a *Array, before int64, objec
 // before the document, nor the document before what comes after it.
 func (s *storer) storeRows(ctx context.Context, a *Array, before int64) error {
 	// In all other cases a power cut may undo a deletion, but not the document.
-	if a.gen.WholeRows() < before || a.gen.Objects.Bounded() {
+	if a.gen.WholeRows() < before || a.gen.Objects.IsBounded() {
 		if err := s.h.of.Durable.Sync(ctx, s.home.Store, s.path); err != nil {
 			return err
 		}
 	}
-	if err := s.putShape(ctx, before, a.gen.WholeRows()); err != nil || !a.gen.Objects.Bounded() {
+	if err := s.putShape(ctx, before, a.gen.WholeRows()); err != nil || !a.gen.Objects.IsBounded() {
 		return err
 	}
 	return s.h.of.Durable.Sync(ctx, s.home.Store, s.path)

@@ -58,7 +58,7 @@ func (a *Array) write(ctx context.Context, p []byte, off int64, must bool) (n in
 // Writable returns nil, or why the array cannot be written to.
 func (a *Array) Writable() error {
 	switch {
-	case !a.h.Writable():
+	case !a.h.IsWritable():
 		return store.ErrReadOnly
 	case a.gen.Meta.Format == 1:
 		return catalog.ErrVersion1
@@ -130,7 +130,7 @@ func (d *draft) putInto(a *Array, p []byte, off int64) (int, error) {
 	d.touch()
 	n, runs := 0, 0
 	for r := range gen.Grid.Runs(off, int64(len(p))) {
-		if runs++; runs%crowdRuns == 0 && d.h.of.Dirty.Crowded() {
+		if runs++; runs%crowdRuns == 0 && d.h.of.Dirty.IsCrowded() {
 			break
 		}
 		size := gen.Grid.BytesOf(r.Chunk)
@@ -187,13 +187,13 @@ func (a *Array) Live() *Array {
 	return a.newest().draft.live.Load()
 }
 
-// removedHere reports whether this process has removed the array. Where it is at it just
+// isRemovedHere reports whether this process has removed the array. Where it is at it just
 // now, that ends first.
-func (d *draft) removedHere() bool {
+func (d *draft) isRemovedHere() bool {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
 	return d.isRemoved()
 }
 
 // isInUse reports whether somebody has the array open, however it is seen.
-func (d *draft) isInUse() bool { return d.live.Load().lineage.inUse() }
+func (d *draft) isInUse() bool { return d.live.Load().lineage.isInUse() }

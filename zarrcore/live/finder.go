@@ -25,7 +25,7 @@ func (f finder) prepared(ctx context.Context, path string) (opening, error) {
 // arrived returns the handle that counts now. An array that was moved, and that nobody seemed to
 // have open then, is opened at its new path for that, if it is there. The caller holds no lock.
 func (f finder) arrived(ctx context.Context, a handle) handle {
-	for a = a.newest(); a.astray(); a = a.newest() {
+	for a = a.newest(); a.isAstray(); a = a.newest() {
 		b, err := f.openMoved(ctx, a.lineage)
 		if err != nil {
 			break
@@ -35,7 +35,7 @@ func (f finder) arrived(ctx context.Context, a handle) handle {
 		} else if _, ok := b.Transposed(); ok {
 			f.open.setHeir(a.lineage, b.lineage, fortranOrder)
 		}
-		if a.astray() {
+		if a.isAstray() {
 			break
 		}
 	}
@@ -77,7 +77,7 @@ func (f finder) followTo(ctx context.Context, l *lineage, path string) error {
 
 // goOn is followTo after all is stored.
 func (f finder) goOn(ctx context.Context, l *lineage, path string) {
-	if !l.straight.isRemoved() || !l.inUse() {
+	if !l.straight.isRemoved() || !l.isInUse() {
 		return
 	}
 	a, err := f.openHere(ctx, path)
@@ -90,7 +90,7 @@ func (f finder) goOn(ctx context.Context, l *lineage, path string) {
 // longer where they opened it.
 func (f finder) goOnAt(ctx context.Context, l *lineage, path string) {
 	l.movedTo(path)
-	if l.inUse() { // it may be moved again before anything is done with it
+	if l.isInUse() { // it may be moved again before anything is done with it
 		if a, err := f.openHere(ctx, path); err == nil {
 			l.redirect(a)
 		}

@@ -105,7 +105,7 @@ func (s *storer) sync(ctx context.Context) error {
 	if removed {
 		return s.h.of.Durable.Sync(ctx, s.h.of.Store, s.path)
 	}
-	if s.home == nil && s.h.of.Durable.Any(s.path) {
+	if s.home == nil && s.h.of.Durable.HasAny(s.path) {
 		m, err := s.openHome(ctx)
 		if errors.Is(err, iofs.ErrNotExist) {
 			return fmt.Errorf("%w: it was removed, or renamed, "+
@@ -128,7 +128,7 @@ func (s *storer) storeIfBusy(ctx context.Context, ends bool) error {
 	if !s.busy.Load() {
 		return nil
 	}
-	if s.live.Load().gen.Objects.Bounded() {
+	if s.live.Load().gen.Objects.IsBounded() {
 		s.hold(1)
 		defer s.hold(-1)
 	}
@@ -148,7 +148,7 @@ func (s *storer) conclude(ctx context.Context, err error) {
 	if err != nil && !errors.Is(err, object.ErrFraction) {
 		s.failed.Note(err)
 		s.h.of.Shared.Count.FlushErrors.Add(1)
-		if s.set.Empty() && s.ahead.IsEmpty() && errors.Is(err, catalog.ErrOrphan) {
+		if s.set.IsEmpty() && s.ahead.IsEmpty() && errors.Is(err, catalog.ErrOrphan) {
 			s.h.of.Log.Error("the new size is not stored", "array", s.path, "err", err)
 			s.giveUpSize()
 			return
@@ -160,7 +160,7 @@ func (s *storer) conclude(ctx context.Context, err error) {
 	s.settleError()
 	s.ahead.Count(s.rows.Load())
 	s.since = time.Time{}
-	if s.set.Empty() && s.settledSize(s.live.Load().gen) {
+	if s.set.IsEmpty() && s.settledSize(s.live.Load().gen) {
 		s.busy.Store(false)
 		s.h.unsaved.remove(s.draft)
 	} else { // something was written meanwhile
@@ -181,7 +181,7 @@ func (s *storer) giveUpSize() {
 // store is a whole flush; see storeIfBusy.
 func (s *storer) store(ctx context.Context, ends bool) error {
 	s.mu.Lock()
-	removed, settled := s.removed, s.set.Empty() && s.settledAll(s.live.Load().gen)
+	removed, settled := s.removed, s.set.IsEmpty() && s.hasOnlyDirty(s.live.Load().gen)
 	s.mu.Unlock()
 	if removed {
 		s.set.Drop()
@@ -220,7 +220,7 @@ func (s *storer) storeAll(ctx context.Context) error {
 	a, rows, most := s.live.Load(), s.rows.Load(), s.truncation.Most()
 	objects := a.gen.Objects.Holders(s.set.Numbers())
 	s.mu.Unlock()
-	if tail, _ := s.live.Load().gen.Tail(); tail > 0 && a.gen.Objects.Bounded() {
+	if tail, _ := s.live.Load().gen.Tail(); tail > 0 && a.gen.Objects.IsBounded() {
 		return s.writer().Write(ctx, s.lasting(a, objects))
 	}
 	if !s.truncation.IsNone() {

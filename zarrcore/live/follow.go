@@ -93,7 +93,7 @@ func (h *Arrays) PauseAt(path string) (a *Array, resume func()) {
 // what its length is.
 func (h *Arrays) SaveAt(ctx context.Context, path string) error {
 	a := h.open.at(path)
-	if a == nil || !a.Unsaved() {
+	if a == nil || !a.IsUnsaved() {
 		return nil
 	}
 	if err := a.Save(ctx, false); !errors.Is(err, object.ErrFraction) {

@@ -30,7 +30,7 @@ func (a handle) newest() handle {
 
 // arrived is newest, also for an array that was moved; see [finder.arrived].
 func (a handle) arrived(ctx context.Context) handle {
-	if a = a.newest(); !a.astray() {
+	if a = a.newest(); !a.isAstray() {
 		return a
 	}
 	return a.h.finder.arrived(ctx, a)
@@ -42,8 +42,8 @@ func (a handle) isNewest() bool {
 	return a.lineage.heirs[of].Load() == nil && a.lineage.draft(of) == a.draft
 }
 
-// astray reports whether the array was moved and has no heir at its new path yet.
-func (a handle) astray() bool { return a.lineage.astray(a.draft.order) }
+// isAstray reports whether the array was moved and has no heir at its new path yet.
+func (a handle) isAstray() bool { return a.lineage.isAstray(a.draft.order) }
 
 // opens counts readers that begin, or end, following heirs.
 func (a handle) opens(n int64) { a.h.open.opens(a.lineage, a.draft.order, n) }
@@ -66,9 +66,9 @@ func (a handle) Dirty() (bytes int64, err error) {
 	return d.set.Bytes(), d.failed.Err
 }
 
-// Unsaved reports whether anything of the array is not stored yet: bytes, or its length. It asks
+// IsUnsaved reports whether anything of the array is not stored yet: bytes, or its length. It asks
 // no store.
-func (a handle) Unsaved() bool { return a.newest().draft.busy.Load() }
+func (a handle) IsUnsaved() bool { return a.newest().draft.busy.Load() }
 
 // IsRemoved reports whether this process has removed the array from the store, or has found that
 // another program has removed or renamed it. One that another has replaced for open handles is not

@@ -105,7 +105,7 @@ func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err 
 	if off >= size {
 		return size, size, nil
 	}
-	if !a.lineage.clean() || a.watch.IsDear() { // what is dirty is in no scan
+	if !a.lineage.isClean() || a.watch.IsDear() { // what is dirty is in no scan
 		return off, size, nil
 	}
 	s, err := a.watch.Scan(ctx, scan.Age)

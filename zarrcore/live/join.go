@@ -23,7 +23,7 @@ func (d *draft) join(m *meta.Array) bool {
 	if a.gen.Source != nil {
 		return a.gen.Outlasts(m)
 	}
-	if len(m.Shape) == 0 || d.lengths.AnyOther() || !a.gen.Meta.SameLayout(m) {
+	if len(m.Shape) == 0 || d.lengths.HasOther() || !a.gen.Meta.SameLayout(m) {
 		return false
 	}
 	rows, low := m.Shape[0], d.truncation.Low()
@@ -39,7 +39,7 @@ func (d *draft) join(m *meta.Array) bool {
 		return false
 	case rows*a.gen.Grid.RowBytes() > a.Size():
 		id := a.gen.ID
-		if a.gen.Objects.Bounded() {
+		if a.gen.Objects.IsBounded() {
 			id = d.h.open.nextID()
 		}
 		b, err := d.next(a.gen.WithRows(rows, rows*a.gen.Grid.RowBytes(), id))
@@ -59,7 +59,7 @@ func (d *draft) join(m *meta.Array) bool {
 // is known; joinEarly reports again where another one counts by now. Where objects end with the
 // array, a flush counts on the rows that it began with. The caller holds pair.
 func (d *draft) joinEarly(n *catalog.Node, known string) (joined, again bool) {
-	if d.busy.Load() && d.live.Load().gen.Objects.Bounded() {
+	if d.busy.Load() && d.live.Load().gen.Objects.IsBounded() {
 		if !d.flushing.TryLock() {
 			return false, true
 		}

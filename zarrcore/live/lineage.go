@@ -28,11 +28,11 @@ func (l *lineage) newest(of order) *lineage {
 	return l
 }
 
-// astray reports whether the array was moved and has no heir at its new path yet.
-func (l *lineage) astray(of order) bool { return l.isMoved() && l.heirs[of].Load() == nil }
+// isAstray reports whether the array was moved and has no heir at its new path yet.
+func (l *lineage) isAstray(of order) bool { return l.isMoved() && l.heirs[of].Load() == nil }
 
-// inUse reports whether somebody has the array open, however it is seen.
-func (l *lineage) inUse() bool {
+// isInUse reports whether somebody has the array open, however it is seen.
+func (l *lineage) isInUse() bool {
 	return l.readers[cOrder].Load() > 0 || l.readers[fortranOrder].Load() > 0
 }
 

@@ -13,11 +13,11 @@ func TestHeirs(t *testing.T) {
 	if old.newest(cOrder) != last || old.newest(fortranOrder) != old {
 		t.Error("only handles in C order were to go on with the last heir")
 	}
-	if old.astray(cOrder) || old.astray(fortranOrder) {
+	if old.isAstray(cOrder) || old.isAstray(fortranOrder) {
 		t.Error("astray before it was moved")
 	}
 	old.moved.Store(new(string))
-	if old.astray(cOrder) || !old.astray(fortranOrder) {
+	if old.isAstray(cOrder) || !old.isAstray(fortranOrder) {
 		t.Error("what was moved is astray in the order in which it has no heir, and only there")
 	}
 	open.opens(old, cOrder, -1) // a handle that was opened before

@@ -167,7 +167,7 @@ func (v *move) pauseOriginal(ctx context.Context) (old *Array, err error) {
 		return nil, err
 	}
 	now := a.Live()
-	if !l.clean() || v.Arrays.open.at(v.To) != now || now.stored(n.Version) != v.Copied {
+	if !l.isClean() || v.Arrays.open.at(v.To) != now || now.stored(n.Version) != v.Copied {
 		return nil, ErrOutdated
 	}
 	arrived := l.leave()

@@ -49,7 +49,7 @@ func (h *opener) openAfter(
 	}
 	a := h.open.current(path, n.Version)
 	if a == nil {
-		if h.Writable() {
+		if h.IsWritable() {
 			n = nil
 		}
 		if a, err = h.renewed(ctx, path, n, prepare); err != nil {
@@ -141,7 +141,7 @@ func (h *opener) follow(a, old *Array, n *catalog.Node, known string, o opening)
 	switch {
 	case joined:
 		return h.open.current(n.Path, n.Version)
-	case again || !l.yielded():
+	case again || !l.hasYielded():
 		return nil
 	}
 	return h.open.adopt(a, old, o)

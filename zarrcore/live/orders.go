@@ -54,8 +54,8 @@ func (o *orders) drafts() []*draft {
 	return []*draft{o.straight}
 }
 
-// clean reports whether nothing of the array is dirty, however it is seen.
-func (o *orders) clean() bool {
+// isClean reports whether nothing of the array is dirty, however it is seen.
+func (o *orders) isClean() bool {
 	reversed := o.reversed.Load()
 	return !o.straight.busy.Load() && (reversed == nil || !reversed.busy.Load())
 }
@@ -127,7 +127,7 @@ func (o *orders) lockAlone(ctx context.Context, d *draft, must bool) error {
 		d.mu.Lock()
 		other := o.other(d)
 		if err != nil || other == nil || d.removed ||
-			other.set.Empty() && other.truncation.IsNone() {
+			other.set.IsEmpty() && other.truncation.IsNone() {
 			return nil
 		}
 		o.unlock(d)
@@ -175,16 +175,16 @@ func (o *orders) prepareSuccessor(ctx context.Context) error {
 	if err := o.saveOther(ctx, d); err != nil && !errors.Is(err, catalog.ErrOrphan) {
 		return err
 	}
-	if d.busy.Load() && d.live.Load().gen.Objects.Bounded() {
+	if d.busy.Load() && d.live.Load().gen.Objects.IsBounded() {
 		d.flushing.Lock()
 		defer d.flushing.Unlock()
 	}
 	return nil
 }
 
-// yielded reports whether all that was written in Fortran order is stored, as far as it can be. The
-// caller holds pair.
-func (o *orders) yielded() bool {
+// hasYielded reports whether all that was written in Fortran order is stored, as far as it can be.
+// The caller holds pair.
+func (o *orders) hasYielded() bool {
 	reversed := o.reversed.Load()
 	if reversed == nil || !reversed.busy.Load() {
 		return true

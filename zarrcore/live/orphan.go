@@ -102,7 +102,7 @@ func (k *keeper) Vacate(ctx context.Context, path string) error {
 
 func (k *keeper) vacate(ctx context.Context, path string) error {
 	for _, d := range k.unsaved.all() {
-		if _, below := store.Moved(d.path, path, path); !below || d.removedHere() {
+		if _, below := store.Moved(d.path, path, path); !below || d.isRemovedHere() {
 			continue
 		}
 		if err := k.vacateDraft(ctx, d); err != nil {
@@ -138,12 +138,12 @@ func (k *keeper) bury(ctx context.Context, a *Array) error {
 		return err
 	}
 	defer a.lineage.pause()()
-	if !a.lineage.clean() {
+	if !a.lineage.isClean() {
 		return fmt.Errorf("%w: another program has removed the array that was here, "+
 			"and it is being written to", ErrInUse)
 	}
 	k.open.take(a.gen.Path)
-	if a.lineage.where == "" || !a.lineage.inUse() {
+	if a.lineage.where == "" || !a.lineage.isInUse() {
 		a.lineage.abandon()
 		return nil
 	}

@@ -47,7 +47,7 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		return &Pieces{}, nil
 	}
 	n = min(n, r.a.Size()-off)
-	if r.sequential(off, n) && r.mayUseBands() && r.a.MayHold(off, n) {
+	if r.joinsSequence(off, n) && r.mayUseBands() && r.a.MayHold(off, n) {
 		lease, err := r.cursor.Read(ctx, off, n)
 		if err == nil {
 			r.a.of.Shared.Count.Served.Add(n)
@@ -66,7 +66,7 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 // mayUseBands reports whether all bytes that count are stored, so that the array's bands have them.
 func (r *Reader) mayUseBands() bool {
 	l := r.a.lineage
-	return l.clean() && l.earlier.Load() == nil && !r.a.past.Load()
+	return l.isClean() && l.earlier.Load() == nil && !r.a.past.Load()
 }
 
 // pieces returns bytes [off, off+n), which lie in the array, wherever it is now.

@@ -46,7 +46,7 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 		return d.fail("resize", d.setSize(size))
 	}
 	d.flushing.Lock()
-	if !now.isNewest() || now.astray() { // meanwhile
+	if !now.isNewest() || now.isAstray() { // meanwhile
 		d.flushing.Unlock()
 		if next := now.arrived(ctx); next != now {
 			return next.draft.live.Load().SetSize(ctx, size)
@@ -98,7 +98,7 @@ func (d *draft) truncate(rows int64) error {
 	d.truncation.Truncate(a.gen.Rows(), rows)
 	d.ahead.Truncate(rows)
 	// If bytes that could not be stored are truncated, their error is nobody's any more.
-	if d.set.Empty() {
+	if d.set.IsEmpty() {
 		d.settleError()
 	}
 	d.adopt(b)

@@ -13,7 +13,7 @@ func (l *lineage) noteLater(a *Array) {
 	if l.isOtherThan(&a.lineage.place) || !live.gen.Meta.SameLayout(a.gen.Meta) {
 		return
 	}
-	if !l.inUse() {
+	if !l.isInUse() {
 		l = l.earlier.Load()
 	}
 	if l != nil {
@@ -48,7 +48,7 @@ func (l *lineage) redirectTo(later *lineage) bool {
 // program has it open in Fortran order. There an element is at another byte as soon as the array is
 // longer. A program that does not know would write to the wrong one.
 func (l *lineage) canRedirect() bool {
-	return l.heirs[cOrder].Load() == nil && l.clean() && l.readers[fortranOrder].Load() == 0
+	return l.heirs[cOrder].Load() == nil && l.isClean() && l.readers[fortranOrder].Load() == 0
 }
 
 // hasLater reports whether adoptLater is to be called once more. The caller holds pair.

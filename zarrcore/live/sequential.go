@@ -11,9 +11,9 @@ const (
 	waitShare = 4096
 )
 
-// sequential records a request and reports whether it belongs to a sequence
+// joinsSequence records a request and reports whether it belongs to a sequence
 // that is worth a band: requests in file order, or a large one at the start.
-func (r *Reader) sequential(off, n int64) bool {
+func (r *Reader) joinsSequence(off, n int64) bool {
 	if r.cursor == nil {
 		return false
 	}

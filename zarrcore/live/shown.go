@@ -45,7 +45,7 @@ func (a *shown) Chunk() []int64 { return a.gen.Grid.ChunkShape() }
 
 // WaitsForRow reports whether the end of the array is not stored while its last row is incomplete.
 // That is so in a bounded grid, whose objects end with the array.
-func (a *shown) WaitsForRow() bool { return a.gen.Objects.Bounded() }
+func (a *shown) WaitsForRow() bool { return a.gen.Objects.IsBounded() }
 
 // ModTime returns when the array was last changed, as far as is known.
 func (a *shown) ModTime() time.Time {

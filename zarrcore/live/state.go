@@ -102,7 +102,7 @@ func (s *state) isGone() bool {
 func (s *state) hasExpired(age time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.failed.Expired(age)
+	return s.failed.IsExpired(age)
 }
 
 // isOld reports whether something has waited for a flush for too long.
@@ -150,8 +150,8 @@ func (s *state) settledSize(gen *generation.Array) bool {
 	return tail == 0 && gen.Rows() == s.rows.Load()
 }
 
-// settledAll reports whether nothing is to be stored but dirty bytes. The caller holds mu.
-func (s *state) settledAll(gen *generation.Array) bool {
+// hasOnlyDirty reports whether nothing is to be stored but dirty bytes. The caller holds mu.
+func (s *state) hasOnlyDirty(gen *generation.Array) bool {
 	isAheadCertain := s.ahead.IsEmpty() || !s.ahead.IsDoubtful.Load()
 	return isAheadCertain && s.truncation.IsNone() && s.settledSize(gen) &&
 		s.lengths.IsAllStored(gen.Rows())
@@ -227,7 +227,7 @@ func (s *state) holdAhead() {
 func (s *state) noteAhead(j *batch.Job, dirty bool) {
 	from, end := j.Gen.Uncounted(j.Number, s.rows.Load())
 	switch {
-	case j.Same || j.Gen.Objects.Bounded():
+	case j.Same || j.Gen.Objects.IsBounded():
 	case from < end && j.Put != nil:
 		s.ahead.Note(j.Number, unstored.AheadObject{
 			Version: j.Put.Version, From: from, End: end, Dirty: dirty,

@@ -243,7 +243,7 @@ const maxArrays = 1024
 func (t *table) forget() {
 	var idle []*Array
 	for _, a := range t.arrays {
-		if !a.lineage.inUse() && a.lineage.clean() {
+		if !a.lineage.isInUse() && a.lineage.isClean() {
 			idle = append(idle, a)
 		}
 	}

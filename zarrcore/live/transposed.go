@@ -10,7 +10,7 @@ import (
 // This file shows an array stored in Fortran order as one with its axes reversed, stored in C
 // order. The chunks are the same, with their coordinates and axes turned around, and no transpose
 // is needed. A program that reads or writes in Fortran order goes through the chunks as they are.
-// meta.Array.FortranOrder says which arrays are shown so.
+// meta.Array.IsInFortranOrder says which arrays are shown so.
 
 // InOrder returns the array whose bytes are those of this one in Fortran order, if fortran is set,
 // otherwise in C order. It is for a program that has written a header of that order. An array that
@@ -43,7 +43,7 @@ func (a *Array) Transposed() (*Array, bool) {
 	if a.slice != nil {
 		return a.slice.inFortranOrder()
 	}
-	if a.gen.Source != nil || !a.gen.Meta.FortranOrder() {
+	if a.gen.Source != nil || !a.gen.Meta.IsInFortranOrder() {
 		return nil, false
 	}
 	d := a.draft

@@ -41,7 +41,7 @@ func arrayOf(t *testing.T, doc string) (Array, *codec.Chain, object.Opener) {
 		Fill: m.Fill, Shared: object.NewShared(mem)}
 	return Array{
 		Objects: objects, Grid: objects.ChunkGrid(), Element: m.Fill, Fill: object.NewFill(m.Fill),
-		Plain: chain.Plain() && !chain.Sharded(), Memory: mem, Count: new(object.Counters),
+		Plain: chain.IsPlain() && !chain.IsSharded(), Memory: mem, Count: new(object.Counters),
 	}, chain, opener
 }
 

@@ -195,15 +195,15 @@ func (c *Chunks) grid(shape []int64, itemSize int64) (*layout.Grid, error) {
 // Grid returns the grid of the array's objects.
 func (a *Array) Grid() (*layout.Grid, error) { return a.grid(a.Shape, a.Type.Size) }
 
-// Regular reports that all objects of the array have one shape.
-func (a *Array) Regular() bool { return a.Cuts == nil && a.Bounded == nil }
+// IsRegular reports that all objects of the array have one shape.
+func (a *Array) IsRegular() bool { return a.Cuts == nil && a.Bounded == nil }
 
 // WithShape returns the array with another shape, of as many axes, and the same chunk grid. Where
 // the grid has no chunks for that shape the error wraps ErrInvalid.
 func (a *Array) WithShape(shape []int64) (*Array, error) {
 	b := *a
 	b.Shape = shape
-	if a.Regular() {
+	if a.IsRegular() {
 		return &b, nil
 	}
 	if err := b.fit(shape, "chunk_grid.configuration"); err != nil {
@@ -214,7 +214,7 @@ func (a *Array) WithShape(shape []int64) (*Array, error) {
 
 // SameGrid reports that both arrays are cut into the same chunks, as far as both have them.
 func (a *Array) SameGrid(b *Array) bool {
-	if a.Regular() && b.Regular() {
+	if a.IsRegular() && b.IsRegular() {
 		return slices.Equal(a.Chunk, b.Chunk)
 	}
 	return slices.Equal(a.Bounded, b.Bounded) && slices.EqualFunc(a.Cuts, b.Cuts, slices.Equal)

@@ -54,7 +54,7 @@ type Array struct {
 
 	Order byte // 'C' or 'F' as versions 1 and 2 say; 'C' in version 3
 
-	fortran bool // what FortranOrder reports
+	fortran bool // what IsInFortranOrder reports
 
 	// DimensionNames are version 3's dimension_names ("" for null) or the attribute
 	// _ARRAY_DIMENSIONS of versions 1 and 2; nil if there are none.

@@ -15,11 +15,11 @@ const (
 	sharding  = "sharding_indexed"
 )
 
-// FortranOrder reports whether the .npy file of the array shows it in Fortran order. It does so
+// IsInFortranOrder reports whether the .npy file of the array shows it in Fortran order. It does so
 // where the first codec of a chunk, within shards if there are shards, reverses the axes: then the
 // elements of a chunk follow each other in the file as they are stored. All other arrays are shown
 // in C order.
-func (a *Array) FortranOrder() bool { return a.fortran }
+func (a *Array) IsInFortranOrder() bool { return a.fortran }
 
 // HasOrder reports whether the array is shown in Fortran order if fortran is set, otherwise in C
 // order. With fewer than two axes the two orders are the same.
@@ -198,7 +198,7 @@ func TurnOrder(a *Array, doc []byte) ([]byte, error) {
 	}
 	if a.Format == 2 {
 		order := "F"
-		if a.FortranOrder() {
+		if a.IsInFortranOrder() {
 			order = "C"
 		}
 		return edited(pyjson.Set(doc, pyjson.StringOf(order), "order"))

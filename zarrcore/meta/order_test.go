@@ -90,12 +90,13 @@ func TestFortranOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.FortranOrder() != c.want || a.HasOrder(true) != c.want || a.HasOrder(false) == c.want {
-			t.Errorf("%s: Fortran order %t, expected %t", c.codecs, a.FortranOrder(), c.want)
+		if a.IsInFortranOrder() != c.want ||
+			a.HasOrder(true) != c.want || a.HasOrder(false) == c.want {
+			t.Errorf("%s: Fortran order %t, expected %t", c.codecs, a.IsInFortranOrder(), c.want)
 		}
 	}
 	one, _, err := ParseV3([]byte(arrayText("[4]", transposeText("[0]")+`, "bytes"`)))
-	if err != nil || one.FortranOrder() || !one.HasOrder(true) || !one.HasOrder(false) {
+	if err != nil || one.IsInFortranOrder() || !one.HasOrder(true) || !one.HasOrder(false) {
 		t.Errorf("an array of one axis has both orders: %v", err)
 	}
 }
@@ -119,7 +120,7 @@ func TestReversed(t *testing.T) {
 			t.Errorf("%s: reversed %s, expected %s", chainText(t, a.Codecs), got, want)
 		}
 		if !slices.Equal(r.Shape, []int64{6, 4}) || !slices.Equal(r.Chunk, []int64{6, 4}) ||
-			r.FortranOrder() || !a.FortranOrder() {
+			r.IsInFortranOrder() || !a.IsInFortranOrder() {
 			t.Errorf("%s: shape %v, chunks %v", codecs, r.Shape, r.Chunk)
 		}
 	}
@@ -212,7 +213,8 @@ func TestTurnOrder(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		if got := chainText(t, b.Codecs); got != want || a.FortranOrder() == b.FortranOrder() {
+		got := chainText(t, b.Codecs)
+		if got != want || a.IsInFortranOrder() == b.IsInFortranOrder() {
 			t.Errorf("%s: %s, expected %s", chainText(t, a.Codecs), got, want)
 		}
 		before, _, _ := strings.Cut(doc, `"codecs"`)

@@ -64,7 +64,7 @@ type Spec struct {
 	// and "bytes".
 	Codecs []Codec
 
-	// Order is 'C' or 'F': the array is shown in that order, see Array.FortranOrder. If Codecs
+	// Order is 'C' or 'F': the array is shown in that order, see Array.IsInFortranOrder. If Codecs
 	// begins with a transpose, the elements of a chunk are stored as the transpose says, whatever
 	// Order is. Otherwise the elements are stored in that order, too. 0 leaves the order to Codecs.
 	Order byte

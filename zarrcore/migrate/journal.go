@@ -111,7 +111,7 @@ func (j *Journal) place() error {
 	for _, s := range j.Steps {
 		for i, c := range s.Changes {
 			name := c.Key[strings.LastIndexByte(c.Key, '/')+1:]
-			if !store.ValidKey(c.Key) || name != meta.NameV3 &&
+			if !store.IsValidKey(c.Key) || name != meta.NameV3 &&
 				!slices.Contains(documentNames, name) {
 				return fmt.Errorf("expected keys of documents, found %q", c.Key)
 			}

@@ -30,7 +30,7 @@ func FuzzJournal(f *testing.F) {
 		}
 		for _, s := range j.Steps {
 			for _, c := range s.Changes {
-				if !strings.HasPrefix(c.Key, "g/") || !store.ValidKey(c.Key) {
+				if !strings.HasPrefix(c.Key, "g/") || !store.IsValidKey(c.Key) {
 					t.Fatalf("%q changes %q", text, c.Key)
 				}
 			}

@@ -38,7 +38,7 @@ func NewChains[C any](m *meta.Array, bind func(*meta.Array) (C, error)) (
 // BindAll binds a chain for every length that an object has along each axis. So an array
 // is refused as a whole if its codecs do not fit one of its objects.
 func (c *Chains[C]) BindAll(k *Keys) error {
-	if c.meta.Regular() {
+	if c.meta.IsRegular() {
 		return nil
 	}
 	for i := range k.Rank() {
@@ -54,7 +54,7 @@ func (c *Chains[C]) BindAll(k *Keys) error {
 
 // Of returns the chain of an object that has a length along axis 0.
 func (c *Chains[C]) Of(k *Keys, object, length int64) (C, error) {
-	if c.meta.Regular() {
+	if c.meta.IsRegular() {
 		return c.largest, nil
 	}
 	shape := k.ShapeAt(object)
@@ -66,7 +66,7 @@ func (c *Chains[C]) Of(k *Keys, object, length int64) (C, error) {
 
 // OfShape returns the chain of objects of a shape, bound if need be.
 func (c *Chains[C]) OfShape(shape []int64) (C, error) {
-	if c.meta.Regular() {
+	if c.meta.IsRegular() {
 		return c.largest, nil
 	}
 	key := fmt.Sprint(shape)

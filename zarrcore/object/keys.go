@@ -74,9 +74,9 @@ func (k *Keys) Length(object int64) int64 {
 	return end - first
 }
 
-// Bounded reports whether the array's objects end where it does, along axis 0.
-func (k *Keys) Bounded() bool { return len(k.meta.Bounded) > 0 && !k.reversed }
+// IsBounded reports whether the array's objects end where it does, along axis 0.
+func (k *Keys) IsBounded() bool { return len(k.meta.Bounded) > 0 && !k.reversed }
 
 // Longest returns the length along axis 0 of an object that does not end with the array, where
-// objects are Bounded.
+// grid is bounded.
 func (k *Keys) Longest() int64 { return k.meta.Bounded[0] }

@@ -20,8 +20,8 @@ type Layout struct {
 
 // A Chain is what a Layout asks of the codecs of an array.
 type Chain interface {
-	Chunk() []int64 // the shape of the smallest separately decodable block
-	Sharded() bool  // an object is a shard, with an index
+	Chunk() []int64  // the shape of the smallest separately decodable block
+	IsSharded() bool // an object is a shard, with an index
 }
 
 // NewLayout returns the layout of the array that m describes, with these codecs. If
@@ -38,9 +38,9 @@ func NewLayout(m *meta.Array, path string, chain Chain, reversed bool) (*Layout,
 
 // layout cuts objects into chunks.
 func (k *Keys) layout(chain Chain) (*Layout, error) {
-	l := &Layout{Keys: k, sharded: chain.Sharded()}
+	l := &Layout{Keys: k, sharded: chain.IsSharded()}
 	switch {
-	case k.meta.Regular():
+	case k.meta.IsRegular():
 		l.perObject = chunksPerObject(k.meta.Chunk, chain.Chunk())
 	case !l.sharded:
 		l.chunks = k.Grid

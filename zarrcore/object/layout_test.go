@@ -15,8 +15,8 @@ type codecs struct {
 	sharded bool
 }
 
-func (c codecs) Chunk() []int64 { return c.chunk }
-func (c codecs) Sharded() bool  { return c.sharded }
+func (c codecs) Chunk() []int64  { return c.chunk }
+func (c codecs) IsSharded() bool { return c.sharded }
 
 // described returns an array of 4-byte elements whose keys are "g/a/c/I/J".
 func described(shape, chunk []int64) *meta.Array {

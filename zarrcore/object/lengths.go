@@ -37,7 +37,7 @@ func NewLengths(rows int64) *Lengths {
 // Of returns the length of a stored object, and how many rows of it count. The others were left by
 // a process that was killed.
 func (l *Lengths) Of(k *Keys, object int64) (length, shown int64) {
-	if !k.Bounded() {
+	if !k.IsBounded() {
 		length = k.Length(object)
 		return length, length
 	}
@@ -88,7 +88,7 @@ func (l *Lengths) Replace(commit func() error) error {
 
 // Open calls open, which opens an object after it has asked for its length.
 func (l *Lengths) Open(k *Keys, open func() error) error {
-	if k.Bounded() {
+	if k.IsBounded() {
 		l.replacing.RLock()
 		defer l.replacing.RUnlock()
 	}
@@ -118,9 +118,9 @@ func (l *Lengths) find(k *Keys, object, length, known int64) (shown int64, longe
 	return l.shown(k, object), true
 }
 
-// AnyOther reports whether this process has stored an object with another length than the stored
+// HasOther reports whether this process has stored an object with another length than the stored
 // document gives it.
-func (l *Lengths) AnyOther() bool {
+func (l *Lengths) HasOther() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.other) > 0

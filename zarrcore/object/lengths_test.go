@@ -44,7 +44,7 @@ func TestLengths(t *testing.T) {
 		}
 	}
 	expect("before", 4, 4, 2, 4)
-	if l.AnyOther() || !l.IsAllStored(10) || l.IsAllStored(15) {
+	if l.HasOther() || !l.IsAllStored(10) || l.IsAllStored(15) {
 		t.Error("lengths are not those of 10 rows before anything is stored")
 	}
 	if l.Fits(grown, 2) || !l.Fits(grown, 1) {
@@ -53,12 +53,12 @@ func TestLengths(t *testing.T) {
 	l.Note(grown, 2)
 	l.Note(grown, 3)
 	expect("stored", 4, 4, 4, 3)
-	if !l.AnyOther() || l.IsAllStored(10) {
+	if !l.HasOther() || l.IsAllStored(10) {
 		t.Error("object 2 has another length than in an array of 10 rows")
 	}
 	l.NoteAllStored(15)
 	expect("settled", 4, 4, 4, 3)
-	if l.AnyOther() || !l.IsAllStored(15) {
+	if l.HasOther() || !l.IsAllStored(15) {
 		t.Error("lengths are not those of 15 rows once they are settled")
 	}
 }

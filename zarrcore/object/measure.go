@@ -39,13 +39,13 @@ func (r *Reader) measured(err error) (again bool, _ error) {
 // mayBeLonger reports whether the object may have been left with more rows than it should
 // have.
 func (r *Reader) mayBeLonger() bool {
-	return r.from.Keys.Bounded() && r.length < r.from.Keys.Longest()
+	return r.from.Keys.IsBounded() && r.length < r.from.Keys.Longest()
 }
 
 // fit measures a shard whose index is not the expected one, before any chunk is looked
 // for by it: not all indexes tell by a checksum that they are of another length.
 func (r *Reader) fit() {
-	if r.chain == nil || !r.chain.Sharded() || r.shown != r.length || !r.mayBeLonger() {
+	if r.chain == nil || !r.chain.IsSharded() || r.shown != r.length || !r.mayBeLonger() {
 		return
 	}
 	if err := r.chain.Check(r); err != nil {
@@ -56,7 +56,7 @@ func (r *Reader) fit() {
 // measure finds out the length of the object, and reports whether it is longer than
 // it should be. The error is why it could not be found out.
 func (r *Reader) measure() (longer bool, err error) {
-	if r.chain.Sharded() {
+	if r.chain.IsSharded() {
 		length, err := r.lengthBy(r.chain, r.length)
 		return r.setLength(length), err
 	}
@@ -119,7 +119,7 @@ func (r *Reader) lengthOf(found, whole, known int64) int64 {
 	if rest == 0 && r.holds(int64(length)) == found {
 		return int64(length)
 	}
-	if r.chain.Sharded() {
+	if r.chain.IsSharded() {
 		return 0
 	}
 	// Bits that are packed may have padding, or a byte in front.

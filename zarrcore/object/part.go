@@ -36,13 +36,13 @@ func (o Opener) Want(number int64, key string, p Part) (store.Want, error) {
 	switch {
 	case err != nil:
 		return all, err
-	case chain.Sharded():
+	case chain.IsSharded():
 		return o.wantOfShard(chain, key, p)
 	case shown != length || p.N == 0:
 		return all, nil
-	case chain.Plain():
+	case chain.IsPlain():
 		return store.Want{Off: p.Off, N: p.N}, nil
-	case chain.Partial() && chain.ChunkBytes() > mostWhole:
+	case chain.CanDecodePart() && chain.ChunkBytes() > mostWhole:
 		return o.wantOfBlocks(key, p, chain.ChunkBytes()), nil
 	}
 	return all, nil
@@ -71,7 +71,7 @@ func (o Opener) wantOfShard(chain *codec.Chain, key string, p Part) (store.Want,
 		return index, codec.ErrEmpty
 	case err != nil:
 		return index, nil
-	case chain.Plain() && p.N > 0:
+	case chain.IsPlain() && p.N > 0:
 		at, length = at+p.Off, min(p.N, length-p.Off)
 	}
 	return store.Want{Off: at, N: length, Version: known.version}, nil

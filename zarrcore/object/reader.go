@@ -116,7 +116,7 @@ func (r *Reader) openStored(ctx context.Context, st *store.Store) (store.Object,
 			r.from.Shared.blocks.forget(id)
 			continue
 		}
-		if r.chain != nil && r.chain.Sharded() {
+		if r.chain != nil && r.chain.IsSharded() {
 			r.from.Shared.indexes.opened(id, r.from.Epoch, o, err)
 		}
 		return o, err
@@ -127,7 +127,7 @@ func (r *Reader) openStored(ctx context.Context, st *store.Store) (store.Object,
 // It does nothing, and done is false, where the chunk can only be decoded as a whole.
 func (r *Reader) DecodePart(inner, off, n, size int64,
 	buffer func(lo, hi int64) ([]byte, error)) (done bool, err error) {
-	if !r.chain.Partial() || r.shown != r.length || r.chain.ChunkBytes() != size {
+	if !r.chain.CanDecodePart() || r.shown != r.length || r.chain.ChunkBytes() != size {
 		return false, nil
 	}
 	lent := false
@@ -159,7 +159,7 @@ func (r *Reader) decodeLength(dst []byte, inner int64) error {
 	if r.shown == 0 && r.length > 0 {
 		return codec.ErrEmpty
 	}
-	if r.chain.Sharded() {
+	if r.chain.IsSharded() {
 		chunks := r.chain.PerObject()
 		if inner >= chunks || r.shown < r.length && inner*r.length >= chunks*r.shown {
 			return codec.ErrEmpty // of rows that do not count; shown is a whole number of chunks

@@ -158,7 +158,7 @@ func (a *loader) loadAhead(r *run, opener object.Opener, n, end int64) {
 // fetchTogether fetches the chunks of shards that one request needs: their indexes first, each
 // once, then neighbours together.
 func (a *loader) fetchTogether(ctx context.Context, needs []*need) {
-	if !a.remote || len(needs) < 2 || !a.gen.Chain.Sharded() {
+	if !a.remote || len(needs) < 2 || !a.gen.Chain.IsSharded() {
 		return
 	}
 	opener := a.Opener()

@@ -80,7 +80,7 @@ func (a *loader) decode(
 		return err
 	}
 	defer end()
-	if !a.gen.Chain.Plain() {
+	if !a.gen.Chain.IsPlain() {
 		release, err := a.roomForEncoded(ctx, src, need.Size)
 		if err != nil {
 			return err
@@ -137,14 +137,14 @@ func stretch(need chunk.Need) (off, n int64) {
 
 // partOf returns what is decoded of a chunk.
 func (a *loader) partOf(need chunk.Need) object.Part {
-	if off, n := stretch(need); n <= need.Size/partialShare && a.gen.Chain.Partial() {
+	if off, n := stretch(need); n <= need.Size/partialShare && a.gen.Chain.CanDecodePart() {
 		return object.Part{Off: off, N: n}
 	}
 	return object.Part{}
 }
 
-// Current implements chunk.Backing.
-func (a *loader) Current(ctx context.Context, id chunk.ID, version string) bool {
+// IsCurrent implements chunk.Backing.
+func (a *loader) IsCurrent(ctx context.Context, id chunk.ID, version string) bool {
 	_, key, _ := a.gen.Objects.Find(id.Chunk)
 	info, err := a.Store.Stat(ctx, key)
 	if errors.Is(err, iofs.ErrNotExist) {

@@ -32,7 +32,7 @@ func (a *Array) batchRoom(off, n int64) int64 {
 			break
 		}
 		var part int64
-		if a.gen.Chain.Partial() { // otherwise all of the chunk is decoded
+		if a.gen.Chain.CanDecodePart() { // otherwise all of the chunk is decoded
 			first, end := a.gen.Grid.Hull(chunk, off, n)
 			part = end - first
 		}
@@ -72,7 +72,7 @@ func (a *Array) readStored(
 ) error {
 	b := runBatch{most: a.batchNeeds()}
 	for r := range runs {
-		if b.full(r) {
+		if b.isFull(r) {
 			if err := a.copyBatch(ctx, buf, off, &b); err != nil {
 				return err
 			}
@@ -94,8 +94,8 @@ func (b *runBatch) continues(r layout.Run) bool {
 	return len(b.needs) > 0 && b.needs[len(b.needs)-1].chunk == r.Chunk
 }
 
-// full reports whether there is no room for r.
-func (b *runBatch) full(r layout.Run) bool {
+// isFull reports whether there is no room for r.
+func (b *runBatch) isFull(r layout.Run) bool {
 	return len(b.runs) == batchRuns || len(b.needs) == b.most && !b.continues(r)
 }
 
@@ -137,7 +137,7 @@ const plainCached = 64 << 10
 // decode, and the store's own page cache keeps them better than we could. A remote
 // store has none.
 func (a *Array) readsPlain(n int64) bool {
-	return a.gen.Plain && n > plainCached && !a.gen.Objects.Bounded() && !a.remote
+	return a.gen.Plain && n > plainCached && !a.gen.Objects.IsBounded() && !a.remote
 }
 
 // readPlain reads bytes of chunks that are stored as they are, from byte off on.

@@ -225,7 +225,7 @@ func (a *Array) room(off, n int64, needs []need, few bool) int64 {
 // codecs can decode a part; see decode.
 func (a *Array) pinRoom(chunk, n int64) int64 {
 	size := a.gen.Grid.BytesOf(chunk)
-	if a.gen.Chain.Partial() {
+	if a.gen.Chain.CanDecodePart() {
 		size = min(size, partialShare*(n+partGrain))
 	}
 	return needBytes + size

@@ -10,7 +10,7 @@ import (
 // inner ones where it is sharded, for format 2 has no shards. Where its chunks differ in shape the
 // recipe's own stay.
 func (r Recipe) Like(a *meta.Array) Recipe {
-	if !a.Regular() {
+	if !a.IsRegular() {
 		return r
 	}
 	chunk, _, err := innermost(a)

@@ -120,7 +120,7 @@ func (r Recipe) Spec(shape []int64, t dtype.Type, fortran bool) (meta.Spec, erro
 		t.Name = "object" // what they are the codec says
 		s.Type = t
 	}
-	s.NoFill = r.NoFill()
+	s.NoFill = r.HasNoFill()
 	s.Fill, err = r.fillOf(t)
 	return s, err
 }
@@ -128,8 +128,8 @@ func (r Recipe) Spec(shape []int64, t dtype.Type, fortran bool) (meta.Spec, erro
 // stringCodecs are the codecs of strings, and of byte strings, by the name of the type.
 var stringCodecs = map[string]string{"string": "vlen-utf8", "bytes": "vlen-bytes"}
 
-// NoFill reports that new arrays have a fill value of null, which format 3 has not.
-func (r Recipe) NoFill() bool { return r.Format == 2 && r.fill.Kind() == pyjson.Null }
+// HasNoFill reports that new arrays have a fill value of null, which format 3 has not.
+func (r Recipe) HasNoFill() bool { return r.Format == 2 && r.fill.Kind() == pyjson.Null }
 
 // WithNaT returns the recipe with the fill value NaT for dates and durations if none is set.
 func (r Recipe) WithNaT() Recipe {

@@ -362,7 +362,7 @@ func TestOrder(t *testing.T) {
 		for _, rank := range c.ranks {
 			for _, fortran := range []bool{false, true} {
 				a := arrayBy(t, c.settings, slices.Repeat([]int64{10}, rank), fortran)
-				if !a.HasOrder(fortran) || a.FortranOrder() != (fortran && rank > 1) {
+				if !a.HasOrder(fortran) || a.IsInFortranOrder() != (fortran && rank > 1) {
 					t.Errorf("%v with %d axes, Fortran order %t: is shown in the other order",
 						c.settings, rank, fortran)
 				}

@@ -71,8 +71,8 @@ func (r *File) Array() string { return string(r.note.Array) }
 // Incomplete returns why the file has not all that was written and not stored; empty: it has all.
 func (r *File) Incomplete() string { return r.note.Incomplete }
 
-// Fortran reports whether the bytes are those of the array with its axes reversed.
-func (r *File) Fortran() bool { return r.note.Fortran }
+// IsFortran reports whether the bytes are those of the array with its axes reversed.
+func (r *File) IsFortran() bool { return r.note.Fortran }
 
 // Each calls do for the bytes that count, in order and some at a time.
 func (r *File) Each(do func(p []byte, at int64) error) error { return r.note.each(r.file, do) }

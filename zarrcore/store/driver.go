@@ -7,7 +7,7 @@ import (
 )
 
 // Driver is the least that a backend implements: reading and listing. It is safe for concurrent
-// use. [Store] calls it with keys that [ValidKey] accepts, so a driver does not check them again.
+// use. [Store] calls it with keys that [IsValidKey] accepts, so a driver does not check them again.
 // It adds the key to a driver's errors, so a driver leaves it out.
 type Driver interface {
 	// Open opens the object at key for reading. A missing key is fs.ErrNotExist, and so is a
@@ -30,9 +30,9 @@ type Driver interface {
 type Writer interface {
 	Driver
 
-	// Writable reports whether the store can be changed as things are: it lies on no read-only
+	// IsWritable reports whether the store can be changed as things are: it lies on no read-only
 	// medium, and its user may.
-	Writable() bool
+	IsWritable() bool
 
 	// Stage is as Store.StageParts. It leaves what write fails with as it is.
 	Stage(ctx context.Context, key string, write func(Parts) error) (StagedObject, error)
@@ -90,8 +90,8 @@ const UnfinishedMark = ".zarrfs-unfinished"
 type Noter interface {
 	// NoteUnfinished is as Unfinished.Note.
 	NoteUnfinished(ctx context.Context, dir string) (mark []byte, forget func(), err error)
-	// Abandoned is as Unfinished.Abandoned.
-	Abandoned(ctx context.Context, dir string) bool
+	// IsAbandoned is as Unfinished.IsAbandoned.
+	IsAbandoned(ctx context.Context, dir string) bool
 }
 
 // Cleaner is a Driver that leaves something behind where the program is killed while it writes. It

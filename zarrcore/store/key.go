@@ -2,14 +2,14 @@ package store
 
 import "strings"
 
-// ValidKey reports whether key can name an object: elements joined by "/", none of them empty, "."
-// or "..", and no NUL byte anywhere. The root ("") is not an object. Any other byte is allowed, so
-// a key is not always valid UTF-8.
-func ValidKey(key string) bool {
+// IsValidKey reports whether key can name an object: elements joined by "/", none of them empty,
+// "." or "..", and no NUL byte anywhere. The root ("") is not an object. Any other byte is allowed,
+// so a key is not always valid UTF-8.
+func IsValidKey(key string) bool {
 	for more := true; more; {
 		var elem string
 		elem, key, more = strings.Cut(key, "/")
-		if !validElement(elem) {
+		if !isValidElement(elem) {
 			return false
 		}
 	}
@@ -39,10 +39,10 @@ func Parent(key string) string { return key[:max(0, strings.LastIndexByte(key, '
 // Base returns the last element of a key; "" of the root.
 func Base(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
 
-// validElement reports whether elem, which holds no "/", can be one element of a key.
-func validElement(elem string) bool {
+// isValidElement reports whether elem, which holds no "/", can be one element of a key.
+func isValidElement(elem string) bool {
 	return elem != "" && elem != "." && elem != ".." && strings.IndexByte(elem, 0) < 0
 }
 
-// validDir is ValidKey for places where the root is meant too.
-func validDir(dir string) bool { return dir == "" || ValidKey(dir) }
+// isValidDir is IsValidKey for places where the root is meant too.
+func isValidDir(dir string) bool { return dir == "" || IsValidKey(dir) }

@@ -12,7 +12,7 @@ func TestValidKey(t *testing.T) {
 		`a\b`, `..\x`, "a\n", "\xff", strings.Repeat("x", 255),
 	}
 	for _, key := range valid {
-		if !ValidKey(key) {
+		if !IsValidKey(key) {
 			t.Errorf("ValidKey(%q) = false", key)
 		}
 	}
@@ -22,7 +22,7 @@ func TestValidKey(t *testing.T) {
 		"a/\x00/b", "a/b\x00.json",
 	}
 	for _, key := range invalid {
-		if ValidKey(key) {
+		if IsValidKey(key) {
 			t.Errorf("ValidKey(%q) = true", key)
 		}
 	}

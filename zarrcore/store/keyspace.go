@@ -15,7 +15,7 @@ type keyspace struct {
 
 // object returns what the driver knows the key of an object as.
 func (k *keyspace) object(key string) (rel string, err error) {
-	if !ValidKey(key) {
+	if !IsValidKey(key) {
 		return "", ErrInvalidKey
 	}
 	if k.within == "" {
@@ -30,7 +30,7 @@ func (k *keyspace) object(key string) (rel string, err error) {
 
 // dir is object, but key may also be that of the driver's root.
 func (k *keyspace) dir(key string) (rel string, err error) {
-	if !validDir(key) {
+	if !isValidDir(key) {
 		return "", ErrInvalidKey
 	}
 	if key == k.within {

@@ -16,7 +16,7 @@ func (r *Reader) List(ctx context.Context, dir string, yield func(Entry) error) 
 	}
 	var stopped error
 	err = r.driver.List(ctx, rel, func(e Entry) error {
-		if !validElement(e.Name) || strings.IndexByte(e.Name, '/') >= 0 {
+		if !isValidElement(e.Name) || strings.IndexByte(e.Name, '/') >= 0 {
 			return nil
 		}
 		stopped = yield(e)
@@ -47,7 +47,7 @@ func (r *Reader) Survey(ctx context.Context, dir string, yield func(Entry, Info)
 	}
 	var stopped error
 	err = sv.Survey(ctx, rel, func(e Entry, info Info) error {
-		if !validElement(e.Name) || strings.IndexByte(e.Name, '/') >= 0 {
+		if !isValidElement(e.Name) || strings.IndexByte(e.Name, '/') >= 0 {
 			return nil
 		}
 		stopped = yield(e, info)
@@ -97,7 +97,7 @@ func (r *Reader) Walk(
 	}
 	var stopped error
 	err = w.Walk(ctx, rel, func(key string, info Info) error {
-		if !ValidKey(key) {
+		if !IsValidKey(key) {
 			return nil
 		}
 		stopped = yield(r.key(key), info)

@@ -63,7 +63,7 @@ func (r *Reader) StatAlong(
 // Peek reads the beginning of the object at key into p, for callers that look at a great many small
 // objects. It returns how many bytes: all of them if the object has fewer than len(p).
 func (r *Reader) Peek(ctx context.Context, key string, p []byte) (n int, err error) {
-	if d, ok := r.driver.(Peeker); ok && ValidKey(key) {
+	if d, ok := r.driver.(Peeker); ok && IsValidKey(key) {
 		rel, err := r.object(key)
 		if err == nil {
 			n, err = d.Peek(ctx, rel, p)

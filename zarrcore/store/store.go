@@ -47,7 +47,7 @@ var (
 	// ErrNotEmpty is returned by RemoveAlone for a directory that holds more than its own objects.
 	ErrNotEmpty = errors.New("not empty")
 
-	// ErrInvalidKey is returned for a key that ValidKey refuses. It is not fs.ErrNotExist: such a
+	// ErrInvalidKey is returned for a key that IsValidKey refuses. It is not fs.ErrNotExist: such a
 	// key is never taken for a missing chunk.
 	ErrInvalidKey = errors.New("store: invalid key")
 

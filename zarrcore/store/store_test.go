@@ -107,7 +107,7 @@ func TestKeysAndErrors(t *testing.T) {
 		path.Err != io.ErrNoProgress {
 		t.Errorf("Stat: %#v", err)
 	}
-	if s.Writable() || !errors.Is(s.Put(t.Context(), "a", nil), ErrReadOnly) ||
+	if s.IsWritable() || !errors.Is(s.Put(t.Context(), "a", nil), ErrReadOnly) ||
 		!errors.Is(s.Delete(t.Context(), "a", If{}), ErrReadOnly) {
 		t.Error("a driver without Writer can write")
 	}

@@ -32,12 +32,12 @@ func (u Unfinished) Note(
 	return mark, forget, annotate("note", dir, err)
 }
 
-// Abandoned reports whether dir is marked as unfinished, and no program notes it any more: nobody
+// IsAbandoned reports whether dir is marked as unfinished, and no program notes it any more: nobody
 // makes it, and no Clean will find it.
-func (u Unfinished) Abandoned(ctx context.Context, dir string) bool {
+func (u Unfinished) IsAbandoned(ctx context.Context, dir string) bool {
 	w, rel, err := u.at.writer(dir)
 	n, ok := w.(Noter)
-	return err == nil && ok && n.Abandoned(ctx, rel)
+	return err == nil && ok && n.IsAbandoned(ctx, rel)
 }
 
 // Clean removes what killed writers of this program left in the store. Call it when a store is

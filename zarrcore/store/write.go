@@ -36,11 +36,11 @@ type Staged struct {
 // Size is how many bytes the object has.
 func (st *Staged) Size() int64 { return st.size }
 
-// Writable reports whether the store can be changed: whether the backend can write at all, and may
-// as things are.
-func (s *Store) Writable() bool {
+// IsWritable reports whether the store can be changed: whether the backend can write at all, and
+// may as things are.
+func (s *Store) IsWritable() bool {
 	w, ok := s.driver.(Writer)
-	return ok && w.Writable()
+	return ok && w.IsWritable()
 }
 
 // Stage writes data for key, not yet visible and not yet durable. data is the caller's again when

@@ -37,8 +37,8 @@ func (f *Failure) noteOrphan(err error) {
 	}
 }
 
-// Expired reports whether flushes have found no array for as long as age.
-func (f *Failure) Expired(age time.Duration) bool {
+// IsExpired reports whether flushes have found no array for as long as age.
+func (f *Failure) IsExpired(age time.Duration) bool {
 	return !f.gone.IsZero() && time.Since(f.gone) >= age
 }
 

@@ -12,8 +12,8 @@ import (
 // short are the characters that JSON may write as a backslash and a letter.
 var short = [0x80]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
-// special reports whether a byte of a string has to be escaped.
-func special(c byte) bool { return c < 0x20 || c == '"' || c == '\\' }
+// isSpecial reports whether a byte of a string has to be escaped.
+func isSpecial(c byte) bool { return c < 0x20 || c == '"' || c == '\\' }
 
 // AppendString appends a string of valid UTF-8 as Python's json.dumps writes it with
 // ensure_ascii=False.
@@ -22,7 +22,7 @@ func AppendString(dst, s []byte) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i, c := range s {
-		if !special(c) {
+		if !isSpecial(c) {
 			continue
 		}
 		dst = append(dst, s[start:i]...)
@@ -41,7 +41,7 @@ func stringLen(s []byte) int64 {
 	n := int64(len(s)) + 2
 	for _, c := range s {
 		switch {
-		case !special(c):
+		case !isSpecial(c):
 		case short[c] != 0:
 			n++
 		default:
@@ -51,8 +51,8 @@ func stringLen(s []byte) int64 {
 	return n
 }
 
-// Listable reports whether numbers of a type can be the items of a List.
-func Listable(t dtype.Type) bool {
+// IsListable reports whether numbers of a type can be the items of a List.
+func IsListable(t dtype.Type) bool {
 	switch t.Kind {
 	case dtype.Bool, dtype.Int, dtype.Uint:
 		return true

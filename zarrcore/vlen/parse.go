@@ -22,7 +22,7 @@ var ErrLine = errors.New("no element of this array")
 // it: items are those of lists. White space around the value, and between the parts of one, means
 // nothing. Bare NaN and infinities, which Python writes, are what they say in lists of floats.
 func (k Kind) AppendElement(dst, line []byte, item dtype.Type) ([]byte, error) {
-	if k == Text && plain(line) {
+	if k == Text && isPlain(line) {
 		return append(dst, line[1:len(line)-1]...), nil
 	}
 	if !utf8.Valid(line) {
@@ -37,7 +37,7 @@ func (k Kind) AppendElement(dst, line []byte, item dtype.Type) ([]byte, error) {
 		return append(dst, v.Standard()...), nil
 	case k == List && v.Kind() == pyjson.Array:
 		return appendItems(dst, v, item)
-	case k == Text && v.Kind() == pyjson.String && !halves(v.Raw()):
+	case k == Text && v.Kind() == pyjson.String && !hasHalves(v.Raw()):
 		return append(dst, v.Text()...), nil
 	case k == Binary && v.Kind() == pyjson.String:
 		out, err := base64.StdEncoding.AppendDecode(dst, []byte(v.Text()))
@@ -70,22 +70,23 @@ func (k Kind) line() string {
 		"a list of numbers", "a value"}[k]
 }
 
-// plain reports whether a line is a string without white space around it whose bytes are its text.
-func plain(line []byte) bool {
+// isPlain reports whether a line is a string without white space around it whose bytes are its
+// text.
+func isPlain(line []byte) bool {
 	if len(line) < 2 || line[0] != '"' || line[len(line)-1] != '"' {
 		return false
 	}
 	text := line[1 : len(line)-1]
 	for _, c := range text {
-		if special(c) {
+		if isSpecial(c) {
 			return false
 		}
 	}
 	return utf8.Valid(text)
 }
 
-// halves reports whether a valid string of JSON, in UTF-8, has half of a surrogate pair in it.
-func halves(raw []byte) bool {
+// hasHalves reports whether a valid string of JSON, in UTF-8, has half of a surrogate pair in it.
+func hasHalves(raw []byte) bool {
 	for {
 		at := bytes.IndexByte(raw, '\\')
 		if at < 0 {

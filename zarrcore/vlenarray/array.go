@@ -221,5 +221,5 @@ func (v *Array) Open() { v.readers.Add(1) }
 // Close ends what Open began.
 func (v *Array) Close() { v.readers.Add(-1) }
 
-// InUse reports whether the array is open.
-func (v *Array) InUse() bool { return v.readers.Load() > 0 }
+// IsInUse reports whether the array is open.
+func (v *Array) IsInUse() bool { return v.readers.Load() > 0 }

@@ -22,7 +22,7 @@ import (
 // and gets in another length.
 func (w *writer) relaid() (first, end int64) {
 	before := w.v.a.rows()
-	if !w.v.a.objects.Bounded() || before == w.rows || w.after.objects.Chunks() == 0 {
+	if !w.v.a.objects.IsBounded() || before == w.rows || w.after.objects.Chunks() == 0 {
 		return 0, 0
 	}
 	shorter, length := min(before, w.rows), w.v.a.meta.Bounded[0]
@@ -48,7 +48,7 @@ func (w *writer) relay(ctx context.Context) error {
 	}
 	defer put.discard()
 	// Also where only whole objects go: a program that has found the old document still reads one.
-	if w.v.a.objects.Bounded() {
+	if w.v.a.objects.IsBounded() {
 		defer w.v.a.t.relaying.Stop(w.v.a.path)()
 	}
 	first, end := w.relaid()
@@ -67,7 +67,7 @@ func (w *writer) relay(ctx context.Context) error {
 // clearNew deletes what is stored of further rows that are to be fill value. A killed process may
 // have left objects there that fit another length of the array.
 func (w *writer) clearNew(ctx context.Context) error {
-	if !w.v.a.objects.Bounded() || w.in.Len() > 0 {
+	if !w.v.a.objects.IsBounded() || w.in.Len() > 0 {
 		return nil
 	}
 	var gone []string
@@ -108,7 +108,7 @@ func (s *state) loadAt(ctx context.Context, a *place, n int64) (e *vlen.Elements
 // only if rows of any array were cut since it was last found to be the same.
 func (s *state) reachesEnd(ctx context.Context, a *place) error {
 	cuts := a.t.cuts.Load()
-	if a.objects.Bounded() || s.cuts.Load() == cuts {
+	if a.objects.IsBounded() || s.cuts.Load() == cuts {
 		return nil
 	}
 	n, err := a.t.Catalog.Array(ctx, a.path)
@@ -126,7 +126,7 @@ func (s *state) reachesEnd(ctx context.Context, a *place) error {
 // may have more rows than in s, but no fewer: then those are gone.
 func (s *state) shapeStored(ctx context.Context, a *place, object int64) ([]int64, error) {
 	shape := a.objects.ShapeAt(object)
-	if !a.objects.Bounded() {
+	if !a.objects.IsBounded() {
 		return shape, nil
 	}
 	n, err := a.t.Catalog.Array(ctx, a.path)
@@ -147,7 +147,8 @@ func (s *state) shapeStored(ctx context.Context, a *place, object int64) ([]int6
 // killed process may have left more rows in it, of which the index of a shard knows.
 func (s *state) fitted(shape []int64, src *object.Reader) []int64 {
 	chain, err := s.chains.OfShape(shape)
-	if err != nil || !s.a.objects.Bounded() || !chain.Sharded() || shape[0] >= s.a.meta.Bounded[0] {
+	if err != nil || !s.a.objects.IsBounded() || !chain.IsSharded() ||
+		shape[0] >= s.a.meta.Bounded[0] {
 		return shape
 	}
 	shards := chain.Shards()
@@ -179,7 +180,7 @@ func (s *state) decode(shape []int64, src *object.Reader, inner int64) (*vlen.El
 	}
 	e, err := chain.Decode(src, inner, s.a.t.limit())
 	var count *codec.CountError
-	if !s.a.objects.Bounded() || chain.Sharded() || !errors.As(err, &count) {
+	if !s.a.objects.IsBounded() || chain.IsSharded() || !errors.As(err, &count) {
 		return e, err
 	}
 	longer, row := slices.Clone(shape), count.Expected/shape[0]

@@ -44,7 +44,7 @@ func (t *Table) Size(ctx context.Context, path string) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.recent() {
+	if !s.isRecent() {
 		s.a.watch.Refresh(ctx)
 	}
 	return s.array(), nil
@@ -58,8 +58,8 @@ func (t *Table) IsInUse(path string) bool {
 	return s != nil && s.readers.Load() > 0
 }
 
-// recent reports whether the array is large, and is being counted or was not long ago.
-func (s *state) recent() bool {
+// isRecent reports whether the array is large, and is being counted or was not long ago.
+func (s *state) isRecent() bool {
 	if !s.a.watch.IsLarge() {
 		return false
 	}
@@ -96,8 +96,8 @@ func (s *state) counted(ctx context.Context, index *lines.Index) (*lines.Index, 
 	return old.index, nil
 }
 
-// Large reports whether the array has so many objects that its size is not known at once.
-func (v *Array) Large() bool { return v.a.watch.IsLarge() }
+// IsLarge reports whether the array has so many objects that its size is not known at once.
+func (v *Array) IsLarge() bool { return v.a.watch.IsLarge() }
 
 // Counted returns what has been counted until now, and whether that is the whole
 // array.
@@ -111,7 +111,7 @@ func (v *Array) Count(ctx context.Context) (Count, error) { return v.index.Count
 // known then, or fails. A large array is counted in the background. Meanwhile its last count is
 // returned, unless objects are known to have changed since.
 func (v *Array) CountWithin(ctx context.Context, wait time.Duration) (c Count, ok bool) {
-	if v.Large() {
+	if v.IsLarge() {
 		return v.countLarge(ctx, min(wait, largeWait))
 	}
 	ctx, stop := context.WithTimeout(ctx, wait)

@@ -90,7 +90,7 @@ type touched struct{ number, inner int64 }
 func (w *writer) touched(object int64) (chunks []touched) {
 	relaid := w.relays(object)
 	w.after.objects.EachChunk(object, func(n, inner int64) {
-		if relaid || !w.untouched(n) {
+		if relaid || !w.isUntouched(n) {
 			chunks = append(chunks, touched{n, inner})
 		}
 	})
@@ -127,8 +127,8 @@ func (w *writer) write(dst codec.Sink, j *job, old *object.Reader, chunks []touc
 	return err
 }
 
-// untouched reports whether all rows of a chunk stay.
-func (w *writer) untouched(chunk int64) bool {
+// isUntouched reports whether all rows of a chunk stay.
+func (w *writer) isUntouched(chunk int64) bool {
 	_, end, _ := w.after.grid.Rows(chunk)
 	return w.first > 0 && end*w.after.grid.RowBytes() <= w.first
 }

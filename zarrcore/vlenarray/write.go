@@ -31,7 +31,7 @@ const batch = 4096
 // Writable returns nil, or why the array cannot be written to.
 func (v *Array) Writable() error {
 	switch {
-	case v.a.t.ReadOnly || !v.a.t.Store.Writable():
+	case v.a.t.ReadOnly || !v.a.t.Store.IsWritable():
 		return store.ErrReadOnly
 	case v.a.meta.Format == 1:
 		return catalog.ErrVersion1
@@ -107,13 +107,13 @@ func (v *Array) storeRows(ctx context.Context, s *lines.Spool, from, rows int64)
 	if err := w.storeAll(ctx); err != nil || rows == before {
 		return err
 	}
-	if rows < before && !v.a.objects.Bounded() {
+	if rows < before && !v.a.objects.IsBounded() {
 		return w.cutRows(ctx)
 	}
 	if err := w.relay(ctx); err != nil {
 		return err
 	}
-	if rows < before && v.a.objects.Bounded() {
+	if rows < before && v.a.objects.IsBounded() {
 		return w.deleteBehind(ctx)
 	}
 	return nil
@@ -245,7 +245,7 @@ func (w *writer) storeAll(ctx context.Context) error {
 
 // last returns which objects, from first to before end, are stored together with the document.
 func (w *writer) last() (first, end int64) {
-	if w.v.a.objects.Bounded() {
+	if w.v.a.objects.IsBounded() {
 		return w.relaid()
 	}
 	return w.trimmed()

@@ -59,7 +59,7 @@ func (a *Attributes) Set(
 	if a.IsFromDocument(n.Path, attr, by) {
 		return 0
 	}
-	if xattr.IsFixed(attr) && a.Traces.Of(n.Path).Unfinished(by) {
+	if xattr.IsFixed(attr) && a.Traces.Of(n.Path).IsUnfinished(by) {
 		return a.setByDocument(ctx, on, attr, data)
 	}
 	if attr == xattr.Path { // each copy has another one: Python's copies try this with each file

@@ -45,7 +45,7 @@ func (b *base) place(ctx context.Context, key string) (place, error) {
 // the directory: that may be the very mount which asks.
 func (b *base) Refresh(dir string) {
 	r := b.root.Load()
-	if r == nil || !replaced(b.path, r.id) {
+	if r == nil || !isReplaced(b.path, r.id) {
 		return
 	}
 	b.mu.Lock()
@@ -58,8 +58,8 @@ func (b *base) Refresh(dir string) {
 	}
 }
 
-// Writable reports whether the directory lets this user make files in it.
-func (b *base) Writable() bool {
+// IsWritable reports whether the directory lets this user make files in it.
+func (b *base) IsWritable() bool {
 	r := b.root.Load()
 	if r == nil {
 		return false

@@ -101,7 +101,7 @@ func (l *leftovers) cleanFolder(name string) error {
 		return ignoring(err, unix.ENOENT) // gone
 	}
 	defer owner.Close()
-	if err := tryLock(int(owner.Fd())); err != nil || !linked(owner) {
+	if err := tryLock(int(owner.Fd())); err != nil || !isLinked(owner) {
 		return ignoring(err, errNoLocks)
 	}
 	for _, p := range notes(owner) {
@@ -132,7 +132,7 @@ func notes(owner *os.File) (paths []string) {
 		return nil
 	}
 	for note := range bytes.SplitSeq(b, []byte{0}) {
-		if store.ValidKey(string(note)) {
+		if store.IsValidKey(string(note)) {
 			paths = append(paths, string(note))
 		}
 	}

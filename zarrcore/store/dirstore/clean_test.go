@@ -436,7 +436,7 @@ func TestLockName(t *testing.T) {
 	for _, n := range []int{1, 248, 249, 255} {
 		name := lockName(strings.Repeat("n", n))
 		isUsual := name == strings.Repeat("n", n)+".__lock"
-		if len(name) > 255 || !hidden(name) || (n <= 248) != isUsual {
+		if len(name) > 255 || !isHidden(name) || (n <= 248) != isUsual {
 			t.Errorf("lock of a name of %d bytes: %q", n, name)
 		}
 	}

@@ -36,7 +36,7 @@ func (o *staged) Commit(ctx context.Context, cond store.If) (info store.Info, er
 			p.close()
 			return info, nil
 		}
-		again := err == unix.ENOENT && o.name != "" && p.vanished()
+		again := err == unix.ENOENT && o.name != "" && p.hasVanished()
 		p.undo()
 		p.close()
 		if !again {

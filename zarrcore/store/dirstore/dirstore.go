@@ -39,7 +39,7 @@
 // notes there what it has elsewhere. Once it is dead, [Driver.Clean] of any other one removes the
 // folder and what is noted: files by their names, directories only by their birth or the text of
 // their mark. A directory that has such a mark, and that no living or dead program notes, is
-// [Driver.Abandoned]: it goes with its group.
+// [Driver.IsAbandoned]: it goes with its group.
 //
 // # Other writers
 //

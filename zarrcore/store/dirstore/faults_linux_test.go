@@ -115,13 +115,13 @@ func TestReadOnly(t *testing.T) {
 	mountTmpfs(t, dir, "size=1m")
 	writeFiles(t, dir, map[string][]byte{"a": []byte("old"), "g/zarr.json": nil})
 	s := store.New(open(t, dir, ways["beneath"]), "")
-	if !s.Writable() {
+	if !s.IsWritable() {
 		t.Error("not Writable")
 	}
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	if s.Writable() {
+	if s.IsWritable() {
 		t.Error("Writable on a read-only file system")
 	}
 	errs := map[string]error{

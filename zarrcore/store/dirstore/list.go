@@ -30,7 +30,7 @@ const (
 func (d *reader) List(ctx context.Context, dir string, yield func(store.Entry) error) error {
 	return d.each(ctx, dir, func(r *root, _ int, name string, kind entryKind) error {
 		e := r.entry(dir, name, kind)
-		if !e.Dir && hidden(name) {
+		if !e.Dir && isHidden(name) {
 			return nil
 		}
 		return yield(e)
@@ -89,9 +89,9 @@ func (r *root) entry(dir, name string, kind entryKind) store.Entry {
 	return e
 }
 
-// hidden reports whether a file of this name is what a writer leaves for a moment, or after a
+// isHidden reports whether a file of this name is what a writer leaves for a moment, or after a
 // crash. Directories are never hidden, but staging folders in the root: a group may have any name.
-func hidden(name string) bool {
+func isHidden(name string) bool {
 	return strings.HasSuffix(name, ".partial") || strings.HasSuffix(name, lockSuffix) ||
 		isTemp(name)
 }

@@ -95,8 +95,8 @@ func (p place) undo() {
 	}
 }
 
-// vanished reports whether the directory of the place was removed since it was found.
-func (p place) vanished() bool {
+// hasVanished reports whether the directory of the place was removed since it was found.
+func (p place) hasVanished() bool {
 	var st unix.Stat_t
 	return fstat(p.dir, &st) == nil && st.Nlink == 0
 }

@@ -41,7 +41,7 @@ func (p place) ownNames(isOwn func(name string) bool) (own []string, err error) 
 	}
 	defer fd.Close()
 	err = eachEntry(fd, func(name string, kind entryKind) error {
-		if kind == isDirectory || !isOwn(name) && !hidden(name) {
+		if kind == isDirectory || !isOwn(name) && !isHidden(name) {
 			return store.ErrNotEmpty
 		}
 		own = append(own, name)

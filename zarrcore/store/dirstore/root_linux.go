@@ -88,9 +88,9 @@ func keepsBirth(fsType int64) bool {
 	return false
 }
 
-// replaced reports whether path now leads to another directory of the same mount.
+// isReplaced reports whether path now leads to another directory of the same mount.
 // AT_STATX_DONT_SYNC: a FUSE file system mounted there is not asked anything.
-func replaced(path string, id identity) bool {
+func isReplaced(path string, id identity) bool {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, identityMask, &st)
 	return err == nil && id != identity{} && st.Mnt_id == id.mount && st.Ino != id.inode

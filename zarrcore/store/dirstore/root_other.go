@@ -15,5 +15,5 @@ func openBeneath(int, string, int) (int, error)         { return -1, unix.EAGAIN
 func openStraightBeneath(int, string, int) (int, error) { return -1, unix.ENOSYS }
 func canOpenBeneath(int) bool                           { return false }
 func identify(int) identity                             { return identity{} }
-func replaced(string, identity) bool                    { return false }
+func isReplaced(string, identity) bool                  { return false }
 func birth(int) string                                  { return "" }

@@ -47,7 +47,7 @@ type staging struct {
 // leftovers stay, since nobody can tell the living from the dead.
 func own(owner *os.File) error {
 	err := tryLock(int(owner.Fd()))
-	if err == errLocked || err == nil && !linked(owner) {
+	if err == errLocked || err == nil && !isLinked(owner) {
 		err = errTaken
 	}
 	if err != nil && err != errNoLocks {
@@ -83,9 +83,9 @@ func openAs(dir int, name string, flags int, mode uint32) (int, error) {
 
 // exists reports whether the folder is still there: a program that overwrites the store removes it
 // with all else.
-func (s *staging) exists() bool { return linked(s.owner) }
+func (s *staging) exists() bool { return isLinked(s.owner) }
 
-func linked(f *os.File) bool {
+func isLinked(f *os.File) bool {
 	var st unix.Stat_t
 	return fstat(int(f.Fd()), &st) == nil && st.Nlink > 0
 }

@@ -25,7 +25,7 @@ func (d *reader) Survey(
 			}
 			return yield(store.Entry{Name: name, Dir: true}, info)
 		}
-		if hidden(name) {
+		if isHidden(name) {
 			return nil
 		}
 		info, err := r.statIn(fd, dir, name)

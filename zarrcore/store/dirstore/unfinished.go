@@ -165,9 +165,10 @@ const (
 	unfinishedPrefix = store.UnfinishedMark + "-"
 )
 
-// Abandoned reports whether a directory has a mark that no program notes; see store.Unfinished. The
-// one that made it is dead, and another program has moved it since, so that Clean did not find it.
-func (d *cleaner) Abandoned(ctx context.Context, dir string) bool {
+// IsAbandoned reports whether a directory has a mark that no program notes; see store.Unfinished.
+// The one that made it is dead, and another program has moved it since, so that Clean did not find
+// it.
+func (d *cleaner) IsAbandoned(ctx context.Context, dir string) bool {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return false

@@ -164,7 +164,7 @@ func (o *object) read(ctx context.Context, spans []store.Span) error {
 	}
 	var missing []store.Span
 	for _, s := range spans {
-		if len(s.P) == 0 || o.fromMemory(s) {
+		if len(s.P) == 0 || o.fillFromMemory(s) {
 			continue
 		}
 		lacks := o.fromDisk(s.P, s.Off)
@@ -190,8 +190,8 @@ func cause(all ...context.Context) error {
 	return nil
 }
 
-// fromMemory fills a span with what came with the object, and reports whether that was enough.
-func (o *object) fromMemory(s store.Span) bool {
+// fillFromMemory fills a span with what came with the object, and reports whether that was enough.
+func (o *object) fillFromMemory(s store.Span) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	from := s.Off - o.at

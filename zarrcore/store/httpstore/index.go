@@ -86,7 +86,7 @@ func child(href string, at *url.URL) (name string, isDir, ok bool) {
 	raw, isDir = strings.CutSuffix(raw, "/")
 	name, err = url.PathUnescape(raw)
 	isChild := err == nil && raw != "" && !strings.Contains(raw, "/")
-	return name, isDir, isChild && store.ValidKey(name)
+	return name, isDir, isChild && store.IsValidKey(name)
 }
 
 func listed(name string, isDir bool) remote.Listed {

@@ -63,7 +63,7 @@ func (h *held) keyLocked(key string) (string, error) {
 // renamed lets directories that are held follow a rename. The caller holds mu.
 func (d *Driver) renamed(from, to string) {
 	for h := range d.holds {
-		if within(h.dir, from) {
+		if isWithin(h.dir, from) {
 			h.dir = to + h.dir[len(from):]
 		}
 	}
@@ -72,12 +72,12 @@ func (d *Driver) renamed(from, to string) {
 // removed ends directories that are held at dir, or below. The caller holds mu.
 func (d *Driver) removed(dir string) {
 	for h := range d.holds {
-		h.end = h.end || within(h.dir, dir)
+		h.end = h.end || isWithin(h.dir, dir)
 	}
 }
 
-// Writable is always true.
-func (h *held) Writable() bool { return true }
+// IsWritable is always true.
+func (h *held) IsWritable() bool { return true }
 
 // Open is the store's.
 func (h *held) Open(ctx context.Context, key string) (store.Object, error) {

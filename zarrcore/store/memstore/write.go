@@ -12,8 +12,8 @@ import (
 
 var _ store.Writer = (*Driver)(nil)
 
-// Writable is always true.
-func (d *Driver) Writable() bool { return true }
+// IsWritable is always true.
+func (d *Driver) IsWritable() bool { return true }
 
 // staged is what an object shall be.
 type staged struct {
@@ -132,11 +132,11 @@ func (d *Driver) RemoveAlone(
 		return fs.ErrNotExist
 	}
 	for key := range d.objects {
-		if within(key, dir) && !isOwn(strings.TrimPrefix(key, dir+"/")) {
+		if isWithin(key, dir) && !isOwn(strings.TrimPrefix(key, dir+"/")) {
 			return store.ErrNotEmpty
 		}
 	}
-	maps.DeleteFunc(d.objects, func(key string, _ *object) bool { return within(key, dir) })
+	maps.DeleteFunc(d.objects, func(key string, _ *object) bool { return isWithin(key, dir) })
 	d.removed(dir)
 	return nil
 }
@@ -154,7 +154,7 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 		return fs.ErrNotExist
 	case d.exists(to):
 		return fs.ErrExist
-	case within(to, from):
+	case isWithin(to, from):
 		return fs.ErrInvalid
 	case !d.isDir(to[:max(0, strings.LastIndexByte(to, '/'))]):
 		return fs.ErrNotExist
@@ -172,12 +172,12 @@ func (d *Driver) Replace(ctx context.Context, from, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case from == to || within(to, from) || within(from, to):
+	case from == to || isWithin(to, from) || isWithin(from, to):
 		return fs.ErrInvalid
 	case !d.isDir(from) || !d.isDir(to):
 		return fs.ErrNotExist
 	}
-	maps.DeleteFunc(d.objects, func(key string, _ *object) bool { return within(key, to) })
+	maps.DeleteFunc(d.objects, func(key string, _ *object) bool { return isWithin(key, to) })
 	d.removed(to)
 	move(d.objects, from, to)
 	d.renamed(from, to)
@@ -188,7 +188,7 @@ func (d *Driver) Replace(ctx context.Context, from, to string) error {
 func move(m map[string]*object, from, to string) {
 	moved := map[string]*object{}
 	for key, v := range m {
-		if within(key, from) {
+		if isWithin(key, from) {
 			moved[to+key[len(from):]] = v
 			delete(m, key)
 		}
@@ -202,8 +202,8 @@ func (d *Driver) exists(key string) bool {
 	return isObject || d.isDir(key)
 }
 
-// within reports whether key is dir, or below it.
-func within(key, dir string) bool {
+// isWithin reports whether key is dir, or below it.
+func isWithin(key, dir string) bool {
 	rest, ok := strings.CutPrefix(key, dir)
 	return ok && (rest == "" || rest[0] == '/')
 }

@@ -31,7 +31,7 @@ func (e *Error) mayNotList() bool {
 // Stat describes the object at key, or says that keys begin with it; see store.Driver.
 func (b *Bucket) Stat(ctx context.Context, key string) (store.Info, error) {
 	info, err := b.Driver.Stat(ctx, key)
-	if key == "" || !b.canList || !nothingThere(err) {
+	if key == "" || !b.canList || !isMissing(err) {
 		return info, err
 	}
 	switch has, err := b.has(ctx, key); {
@@ -43,8 +43,8 @@ func (b *Bucket) Stat(ctx context.Context, key string) (store.Info, error) {
 	return store.Info{Name: store.Base(key), Dir: true}, nil
 }
 
-// nothingThere reports whether an error says that a server has no such object, whatever that means.
-func nothingThere(err error) bool {
+// isMissing reports whether an error says that a server has no such object, whatever that means.
+func isMissing(err error) bool {
 	e := new(Error)
 	return errors.As(err, &e) && e.isMissing()
 }

@@ -190,7 +190,7 @@ func (c *Client) isExpired(err error) bool {
 // isHopeless reports whether trying again is of little use after some tries. A server that has
 // never answered may not exist. A server that still sends wrong ranges does not understand them.
 func (c *Client) isHopeless(err error, try int) bool {
-	isSilent := !answered(err) && !c.reached.Load()
+	isSilent := !isAnswered(err) && !c.reached.Load()
 	return try >= 3 && (isSilent || errors.Is(err, errRange))
 }
 
@@ -200,8 +200,8 @@ func isBusy(err error) bool {
 	return errors.As(err, &r) && r.Kind == Busy
 }
 
-// answered reports whether an error is an answer of the server.
-func answered(err error) bool {
+// isAnswered reports whether an error is an answer of the server.
+func isAnswered(err error) bool {
 	return errors.As(err, new(refusal)) || errors.Is(err, errRange) || errors.As(err, new(final))
 }
 

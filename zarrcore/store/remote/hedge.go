@@ -48,8 +48,8 @@ func (h *hedge) after() (d time.Duration, known bool) {
 	return max(2*times[len(times)*95/100], hedgeLeast), true
 }
 
-// may reports whether one more request may be sent twice, and notes that it is.
-func (h *hedge) may() bool {
+// mayHedge reports whether one more request may be sent twice, and notes that it is.
+func (h *hedge) mayHedge() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if (h.hedged+1)*hedgeShare > h.sent {
@@ -103,7 +103,7 @@ func (c *Client) mayHedge() bool {
 	if !c.window.enterNow() {
 		return false
 	}
-	if c.hedge.may() {
+	if c.hedge.mayHedge() {
 		return true
 	}
 	c.window.exit()

@@ -34,7 +34,7 @@ func TestFaultyWithoutFaults(t *testing.T) {
 			return storetest.Faulty(readOnly{filled(t, objects)}, none)
 		})
 	})
-	if s := store.New(storetest.Faulty(readOnly{memstore.New()}, none), ""); s.Writable() {
+	if s := store.New(storetest.Faulty(readOnly{memstore.New()}, none), ""); s.IsWritable() {
 		t.Error("a driver that cannot write can, once it is faulty")
 	} else if err := s.Put(t.Context(), "a", nil); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("Put: %v, want store.ErrReadOnly", err)

@@ -20,8 +20,8 @@ func (f *faultyWriter) fails(ctx context.Context, kind OpKind, key string) error
 	return err
 }
 
-// Writable is the driver's.
-func (f *faultyWriter) Writable() bool { return f.writer.Writable() }
+// IsWritable is the driver's.
+func (f *faultyWriter) IsWritable() bool { return f.writer.IsWritable() }
 
 // Stage is the driver's, or a fault once all is written.
 func (f *faultyWriter) Stage(
@@ -137,10 +137,10 @@ func (f *faultyWriter) NoteUnfinished(
 	return nil, func() {}, nil
 }
 
-// Abandoned is the driver's, where it has one.
-func (f *faultyWriter) Abandoned(ctx context.Context, dir string) bool {
+// IsAbandoned is the driver's, where it has one.
+func (f *faultyWriter) IsAbandoned(ctx context.Context, dir string) bool {
 	n, ok := f.writer.(store.Noter)
-	return ok && n.Abandoned(ctx, dir)
+	return ok && n.IsAbandoned(ctx, dir)
 }
 
 // Lock is the driver's, where it has one, or a fault.

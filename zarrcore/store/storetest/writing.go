@@ -32,7 +32,7 @@ func (s writing) putting() {
 	s.wantList(w, "", "a", "x/")
 	s.wantList(w, "x", "y/", "v")
 	s.wantList(w, "x/y", "z", "w")
-	if !st.Writable() {
+	if !st.IsWritable() {
 		s.Error("a store that was written to is not Writable")
 	}
 }

@@ -49,7 +49,7 @@ func (m *member) readable() error {
 	switch name, known := methods[m.method]; {
 	case m.method == stored && m.size != m.packed:
 		return invalid("a stored member of %d bytes takes %d", m.size, m.packed)
-	case m.method == deflated && !m.plausible():
+	case m.method == deflated && !m.isPlausible():
 		return invalid("a member of %d bytes cannot be deflated to %d", m.size, m.packed)
 	case m.method == stored, m.method == deflated:
 		return nil
@@ -69,9 +69,9 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrFormat}, args...)...)
 }
 
-// plausible reports whether DEFLATE can have made the member as long as it is: at most 1,032 bytes
-// for one, and at least what stored blocks take.
-func (m *member) plausible() bool {
+// isPlausible reports whether DEFLATE can have made the member as long as it is: at most 1,032
+// bytes for one, and at least what stored blocks take.
+func (m *member) isPlausible() bool {
 	const most, least = 1032, 1000
 	return m.size/most <= m.packed && m.packed <= m.size+m.size/least+64
 }
@@ -137,7 +137,7 @@ func (e *end) readMembers(dir io.Reader) ([]member, error) {
 			return nil, invalid("member %q of %d bytes at %d lies beyond the directory at %d",
 				m.name, m.packed, m.header, e.begin())
 		}
-		if shown(m.name) {
+		if isShown(m.name) {
 			members = append(members, m)
 		}
 	}
@@ -158,9 +158,9 @@ func (m *member) liesBefore(dir int64) bool {
 		m.packed <= dir-localLen && m.header <= dir-localLen-m.packed
 }
 
-// shown reports whether a member can be an object or a folder of the store.
-func shown(name string) bool {
-	return !strings.HasPrefix(name, "__MACOSX/") && store.ValidKey(strings.TrimSuffix(name, "/"))
+// isShown reports whether a member can be an object or a folder of the store.
+func isShown(name string) bool {
+	return !strings.HasPrefix(name, "__MACOSX/") && store.IsValidKey(strings.TrimSuffix(name, "/"))
 }
 
 // readEnd finds the end of central directory record, and that of ZIP64.
