@@ -106,7 +106,7 @@ func (h *handle) readOf(req *wire.Request, w *writing.Array, off, n int64) (*vie
 		}
 	}
 	n = min(n, h.sizeOf(w)-off)
-	if n <= 0 || off < 0 || h.node.empty() {
+	if n <= 0 || off < 0 || h.node.isEmpty() {
 		return &view.Found{}, nil
 	}
 	return h.content.Read(req, off, n)

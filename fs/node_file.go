@@ -317,9 +317,9 @@ func (n *fileNode) wrote(known, end, size int64) {
 	n.NotifyContent(-1, 0)
 }
 
-// empty reports whether the file was created and nothing was written to it yet, though its array
+// isEmpty reports whether the file was created and nothing was written to it yet, though its array
 // has bytes.
-func (n *fileNode) empty() bool {
+func (n *fileNode) isEmpty() bool {
 	if !n.IsWritten() {
 		return false
 	}

@@ -64,7 +64,7 @@ func TestListedFileHasNoUses(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.kernel.DropArray(listed.path())
-	if listed.IsPaged() || listed.IsWritten() || listed.empty() {
+	if listed.IsPaged() || listed.IsWritten() || listed.isEmpty() {
 		t.Error("a file that is only listed is in use")
 	}
 	if listed.used.Load() != nil {

@@ -117,7 +117,7 @@ func (d *daemon) awaitMount(before int) error {
 	return errors.New("zarrfs mount did not mount")
 }
 
-func (d *daemon) mounted() bool { return mounttest.Mounted(d.dir) }
+func (d *daemon) mounted() bool { return mounttest.IsMounted(d.dir) }
 
 // stop unmounts in order. It is an error if `zarrfs umount` or the daemon reports one.
 func (d *daemon) stop() error {

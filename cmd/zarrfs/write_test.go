@@ -1154,7 +1154,8 @@ func TestUnmountStores(t *testing.T) {
 			got := stored(t, store, "rows.raw")
 			check(t, "by write", got[:8], []byte("by write"))
 			check(t, "by mapping", got[rowBytes:][:10], []byte("by mapping"))
-			soon(t, "the mount is out of the tree", func() bool { return !mounttest.Mounted(dir) })
+			soon(t, "the mount is out of the tree",
+				func() bool { return !mounttest.IsMounted(dir) })
 		})
 	}
 }

@@ -306,7 +306,7 @@ func (x *Trace) WrittenBy(by program.Process) view.Set {
 // Awaits reports whether the process by has yet to rename a file that it wrote below the group at
 // dir: the group's document, or a view of an array that it has renamed by another one.
 func (t *Traces) Awaits(dir string, by program.Process) bool {
-	return t.Any(dir, func(path string, x *Trace) bool {
+	return t.HasAny(dir, func(path string, x *Trace) bool {
 		return x.By == by && x.left&x.wrote != 0 ||
 			path == dir && x.WrittenBy(by)&view.SetOf(view.Document) != 0
 	})

@@ -114,7 +114,7 @@ func (l *Links) Unlink(t resolve.Target, by program.Process) error {
 // IsReplaceable reports whether a new file of view v can take the place of the link n. Only a .npy
 // says by itself what the new array is. isFree is whether the program finds no file of that name.
 func (l *Links) IsReplaceable(n *zarrcore.Node, v view.View, isFree bool) bool {
-	isLink := n.Kind == zarrcore.LinkNode && n.Link.ToArray()
+	isLink := n.Kind == zarrcore.LinkNode && n.Link.LeadsToArray()
 	return isLink && view.IsHeaded(v) && (isFree || l.Unlinked.Has(n.Path, v))
 }
 
@@ -153,7 +153,7 @@ func (l *Links) InPlaceOf(n *zarrcore.Node, do func() error) error {
 
 // ErrIsLink says that a new file of view v cannot take the place of the link n.
 func ErrIsLink(n *zarrcore.Node, v view.View) error {
-	if !n.Link.ToArray() {
+	if !n.Link.LeadsToArray() {
 		return fmt.Errorf("%w: %q is a link, and no array can have its name; remove the link first",
 			iofs.ErrExist, n.Path)
 	}

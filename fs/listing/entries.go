@@ -16,7 +16,7 @@ func (l *Listing) show(c zarrcore.Child) error {
 		path = ""
 	}
 	l.entries = l.buf[:0]
-	if c.Kind != zarrcore.ArrayNode && !c.Link.ToArray() {
+	if c.Kind != zarrcore.ArrayNode && !c.Link.LeadsToArray() {
 		l.entries = append(l.entries, Entry{Name: name, Path: path, Kind: c.Kind})
 		if c.Kind == zarrcore.GroupNode {
 			l.showGroup(name, path)
@@ -45,7 +45,7 @@ func (l *Listing) show(c zarrcore.Child) error {
 // subject returns the child at path if it is an array, otherwise the array to which it leads.
 func (l *Listing) subject(c zarrcore.Child, path string) (view.Subject, error) {
 	elements := c.Elements
-	if c.Link.ToArray() {
+	if c.Link.LeadsToArray() {
 		elements, path = c.Link.Elements, c.Link.Target
 	}
 	return view.Seen(l.ctx, l.H, elements, path, view.HaveBy(l.Names.Views()))
@@ -91,7 +91,7 @@ func (l *Listing) Shows(ctx context.Context, e Entry, n *zarrcore.Node) (bool, e
 	case n.Kind == zarrcore.LinkNode && e.View != nil:
 		return l.Names.Shows(ctx, n, e.View)
 	case n.Kind == zarrcore.LinkNode:
-		return !n.Link.ToArray(), nil
+		return !n.Link.LeadsToArray(), nil
 	}
 	return (n.Kind == zarrcore.ArrayNode) == (e.Kind == zarrcore.ArrayNode), nil
 }

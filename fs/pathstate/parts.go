@@ -183,9 +183,9 @@ func (b *Bounded[T]) Drop(path string) {
 	b.parts.Edit(path, func(p *Bound[T]) { p.it = nil })
 }
 
-// Any reports whether the part of path, or of a path below it, is one that is reports. is is called
-// while the table is locked.
-func (b *Bounded[T]) Any(path string, is func(path string, part *T) bool) (found bool) {
+// HasAny reports whether the part of path, or of a path below it, is one that is reports. is is
+// called while the table is locked.
+func (b *Bounded[T]) HasAny(path string, is func(path string, part *T) bool) (found bool) {
 	b.parts.Each(path, func(path string, p *Bound[T]) {
 		found = found || p.it != nil && is(path, p.it)
 	})

@@ -93,7 +93,7 @@ func (r *Resolver) ParseLink(ctx context.Context, dir, shown string) (to LinkTar
 		}
 		to.View, last = v, r.Stem(ctx, group, base, v)
 	} else if n, err := r.Child(ctx, group, last); err == nil &&
-		(n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) {
+		(n.Kind == zarrcore.ArrayNode || n.Link.LeadsToArray()) {
 		return to, fmt.Errorf("%w: %q is an array; a link leads to one of its files, as %[2]s.%s",
 			iofs.ErrInvalid, shown, view.Headed().Name())
 	}

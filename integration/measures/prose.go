@@ -123,16 +123,16 @@ func checkFile(name string, src []byte) (faults []fault, err error) {
 		}
 	}
 	for i, line := range bytes.Split(src, []byte("\n")) {
-		if n := columns(string(line)); n > maxColumns && !unbreakable(name, string(line)) {
+		if n := columns(string(line)); n > maxColumns && !isUnbreakable(name, string(line)) {
 			faults = append(faults, fault{name, i + 1, column, fmt.Sprintf("%d columns", n), ""})
 		}
 	}
 	return faults, nil
 }
 
-// unbreakable reports whether a line cannot be shorter: a row of a table in Markdown, or an
+// isUnbreakable reports whether a line cannot be shorter: a row of a table in Markdown, or an
 // address.
-func unbreakable(name, line string) bool {
+func isUnbreakable(name, line string) bool {
 	return filepath.Ext(name) == ".md" && strings.HasPrefix(strings.TrimSpace(line), "|") ||
 		strings.Contains(line, "://") && len(strings.Fields(line)) <= 3
 }

@@ -14,7 +14,7 @@ func (p *Program) Mount(t *testing.T, store string, flags ...string) (dir string
 	NeedFuse(t)
 	dir = t.TempDir()
 	t.Cleanup(func() {
-		if Mounted(dir) {
+		if IsMounted(dir) {
 			p.Unmount(t, dir)
 		}
 	})
@@ -33,7 +33,7 @@ func (p *Program) Unmount(t *testing.T, dir string) {
 		return
 	}
 	t.Error(err)
-	if !Mounted(dir) {
+	if !IsMounted(dir) {
 		return
 	}
 	if out, err := Output("fusermount3", "-u", "-z", dir); err != nil {
@@ -50,9 +50,9 @@ func (p *Program) tryUnmount(t *testing.T, dir string) error {
 	return nil
 }
 
-// Mounted reports whether something is mounted at a folder. It does not wait for the daemon, which
-// may hang.
-func Mounted(dir string) bool {
+// IsMounted reports whether something is mounted at a folder. It does not wait for the daemon,
+// which may hang.
+func IsMounted(dir string) bool {
 	var s unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, dir, unix.AT_STATX_DONT_SYNC, 0, &s)
 	return err == nil && s.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0

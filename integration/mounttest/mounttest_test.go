@@ -44,20 +44,20 @@ func TestMounted(t *testing.T) {
 		t.Fatalf("zarrfs create: exit code %d\n%s", code, out)
 	}
 	dir := program.Mount(t, store)
-	if !Mounted(dir) {
+	if !IsMounted(dir) {
 		t.Error("a mount is not seen")
 	}
 	daemon := daemons(os.Getenv("XDG_STATE_HOME"))[0]
 	stop := syscall.Kill(daemon, syscall.SIGSTOP)
-	seen := Mounted(dir)
+	seen := IsMounted(dir)
 	if err := errors.Join(stop, syscall.Kill(daemon, syscall.SIGCONT)); err != nil || !seen {
 		t.Errorf("a mount is seen while its daemon is stopped: %t, %v", seen, err)
 	}
-	if Mounted(filepath.Join(dir, ".zarrfs")) || Mounted(filepath.Join(dir, "nothing")) {
+	if IsMounted(filepath.Join(dir, ".zarrfs")) || IsMounted(filepath.Join(dir, "nothing")) {
 		t.Error("what is in a mount counts as one")
 	}
 	program.Unmount(t, dir)
-	if Mounted(dir) {
+	if IsMounted(dir) {
 		t.Error("a mount is seen that has ended")
 	}
 }

@@ -24,8 +24,8 @@ type Link struct {
 	Err      error    // why it leads to no node; then only Text counts
 }
 
-// ToArray reports whether the link leads to an array.
-func (l *Link) ToArray() bool { return l != nil && l.Err == nil && l.Kind == ArrayNode }
+// LeadsToArray reports whether the link leads to an array.
+func (l *Link) LeadsToArray() bool { return l != nil && l.Err == nil && l.Kind == ArrayNode }
 
 var (
 	// errIsLink is returned for what cannot be done by the path of a link.

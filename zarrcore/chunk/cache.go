@@ -68,8 +68,8 @@ type Pin struct {
 	parts parts
 }
 
-// Fill reports that the chunk is not stored and shows the fill value.
-func (p Pin) Fill() bool { return p.parts == nil }
+// IsFill reports that the chunk is not stored and shows the fill value.
+func (p Pin) IsFill() bool { return p.parts == nil }
 
 // Slices appends bytes [off, off+n) of the chunk to bufs. The chunk must be stored, and the bytes
 // must be among those that were asked for.

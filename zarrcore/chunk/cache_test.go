@@ -81,8 +81,8 @@ func get(t *testing.T, c *Cache, s *shelf, chunk, off, n int64, epoch uint64) {
 	}
 	defer p.Release()
 	v := s.versions[chunk].Load()
-	if p.Fill() != (v == 0) {
-		t.Errorf("chunk %d: fill is %v, version %d", chunk, p.Fill(), v)
+	if p.IsFill() != (v == 0) {
+		t.Errorf("chunk %d: fill is %v, version %d", chunk, p.IsFill(), v)
 		return
 	}
 	if v == 0 {

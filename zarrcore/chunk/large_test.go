@@ -165,7 +165,7 @@ func TestLargeHistories(t *testing.T) {
 					return
 				}
 				for _, b := range p.Slices(nil, off, n) {
-					if b[0] != content(id.Chunk, s.versions[id.Chunk].Load(), off) && !p.Fill() {
+					if b[0] != content(id.Chunk, s.versions[id.Chunk].Load(), off) && !p.IsFill() {
 						t.Errorf("chunk %v, byte %d: wrong", id, off)
 					}
 					off += int64(len(b))

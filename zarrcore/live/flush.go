@@ -160,7 +160,7 @@ func (s *storer) conclude(ctx context.Context, err error) {
 	s.settleError()
 	s.ahead.Count(s.rows.Load())
 	s.since = time.Time{}
-	if s.set.IsEmpty() && s.settledSize(s.live.Load().gen) {
+	if s.set.IsEmpty() && s.hasStoredSize(s.live.Load().gen) {
 		s.busy.Store(false)
 		s.h.unsaved.remove(s.draft)
 	} else { // something was written meanwhile

@@ -143,9 +143,9 @@ func (s *state) prospect() string {
 	return "not stored, will be tried again"
 }
 
-// settledSize reports whether the stored document has the size of the array, which
+// hasStoredSize reports whether the stored document has the size of the array, which
 // is whole rows. The caller holds mu.
-func (s *state) settledSize(gen *generation.Array) bool {
+func (s *state) hasStoredSize(gen *generation.Array) bool {
 	tail, _ := gen.Tail()
 	return tail == 0 && gen.Rows() == s.rows.Load()
 }
@@ -153,7 +153,7 @@ func (s *state) settledSize(gen *generation.Array) bool {
 // hasOnlyDirty reports whether nothing is to be stored but dirty bytes. The caller holds mu.
 func (s *state) hasOnlyDirty(gen *generation.Array) bool {
 	isAheadCertain := s.ahead.IsEmpty() || !s.ahead.IsDoubtful.Load()
-	return isAheadCertain && s.truncation.IsNone() && s.settledSize(gen) &&
+	return isAheadCertain && s.truncation.IsNone() && s.hasStoredSize(gen) &&
 		s.lengths.IsAllStored(gen.Rows())
 }
 

@@ -256,7 +256,7 @@ func (a *Array) slices(
 
 // appendRun appends the bytes of a run, whose chunk is pinned, to bufs.
 func (a *Array) appendRun(bufs [][]byte, nd *need, r layout.Run) [][]byte {
-	if nd.pin.Fill() {
+	if nd.pin.IsFill() {
 		return a.gen.Fill.Append(bufs, r.ChunkOff, r.Len)
 	}
 	return nd.pin.Slices(bufs, r.ChunkOff, r.Len)
