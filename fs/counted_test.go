@@ -129,8 +129,9 @@ func TestManyStringsAreCopiedWhole(t *testing.T) {
 			want = fmt.Sprintln(len(want))
 		}
 		if err != nil || string(got) != want {
-			t.Errorf("%s: %v, %d bytes up to %.50q, want %d up to %.50q", command, err,
-				len(got), got[max(0, len(got)-50):], len(want), want[max(0, len(want)-50):])
+			t.Errorf("%s: %v, %d bytes with the end %.50q, want %d with the end %.50q", command,
+				err, len(got), got[max(0, len(got)-50):],
+				len(want), want[max(0, len(want)-50):])
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (m *Mount) Wait() error {
 }
 
 // KeepFiles keeps the files that are not views, in the folder named in status.json. If it cannot
-// keep a file there, it keeps the file in the scratch folder. It does so once.
+// keep a file there, it tries the scratch folder, and returns an error. It does so once.
 func (m *Mount) KeepFiles() error {
 	m.fs.adopting.EndCopiesOfGroups(context.Background())
 	return m.fs.transients.Keep()

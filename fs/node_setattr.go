@@ -57,7 +57,7 @@ func (g *groupNode) Setattr(
 	return g.Getattr(ctx, fh, out)
 }
 
-// sayModesStay says in the log that modes and owners stay, once a program sets one.
+// sayModesStay says in the log, the first time only, that setting a mode or an owner has no effect.
 func (b *base) sayModesStay(in *fuse.SetAttrIn) {
 	_, mode := in.GetMode()
 	_, uid := in.GetUID()

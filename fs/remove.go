@@ -146,8 +146,7 @@ func (f *filesystem) removeArray(ctx context.Context, t resolve.Target) error {
 }
 
 // hideFrom hides a file from a program that removes or replaces a tree, until the program makes it
-// again. It is a group's document, which goes with its group, or the file of a
-// derived view.
+// again. It is a group's document, which goes with its group, or the file of a derived view.
 func (f *filesystem) hideFrom(ctx context.Context, path string, v view.View) error {
 	f.traces.Hide(path, v, wire.Caller(ctx))
 	return nil

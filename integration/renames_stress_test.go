@@ -349,7 +349,8 @@ func (r *race) compare(base string, readers []arraysReader) {
 	}
 }
 
-// missing returns the stored changes that the array of a number lacks. told has all stored changes.
+// missing returns the changes of told that the array of a number lacks. told has the changes that
+// their writer was told are stored.
 func missing(all []int64, number int64, told change) (lost change) {
 	for what := range changes {
 		if told&what != 0 && !holds(all, number, what) {

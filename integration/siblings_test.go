@@ -201,7 +201,7 @@ func (c copier) goOn() error {
 }
 
 // look starts a copier that looks for mnt/name. When it goes on, it creates the file with O_EXCL
-// and the content of the file source. It fails if the file exists by then.
+// and the content of the file source. It fails if the mount refuses to create the file.
 func look(t *testing.T, mnt, name, source string) copier {
 	t.Helper()
 	return startCopy(t, mnt, `[ -e "$0" ]; echo ready; read go

@@ -8,7 +8,7 @@ import (
 )
 
 // TestReadersOfViewsAreInstalled: the libraries that read the files of views have the versions of
-// interop/requirements-views.txt. docs/FORMATS.md names the same versions.
+// interop/requirements-views.txt. For the readers in its tables, docs/FORMATS.md names the same.
 func TestReadersOfViewsAreInstalled(t *testing.T) {
 	wanted, err := os.ReadFile("interop/requirements-views.txt")
 	if err != nil {

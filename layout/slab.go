@@ -1,7 +1,7 @@
 package layout
 
-// A Slab is the chunks that a C-order scan needs at once. They share the chunk indexes up to the
-// first axis along which a chunk holds more than one element. The bytes of a Slab are one
+// A Slab is what a C-order scan needs at once. It is all chunks with the same chunk indexes up to
+// the first axis along which a chunk holds more than one element. The bytes of a Slab are one
 // contiguous stretch of the flat array.
 type Slab struct {
 	Off, Len   int64 // the stretch of the flat array, in bytes

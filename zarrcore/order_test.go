@@ -135,8 +135,8 @@ func TestOverwriteInOtherOrder(t *testing.T) {
 	}
 }
 
-// TestOverwriteBoundedInFortranOrder: an array whose edge objects end with it has C order only. To
-// take Fortran order, it is recreated by the recipe.
+// TestOverwriteBoundedInFortranOrder: an array of a bounded grid has C order only. To take Fortran
+// order, it is recreated by the recipe.
 func TestOverwriteBoundedInFortranOrder(t *testing.T) {
 	h := writable(t, 3, memstore.New())
 	doc := strings.Replace(string(numbers("[7, 5]", "[4, 4]", plainBytes)), `"regular"`,

@@ -53,8 +53,8 @@ func (e Encoder) appendStream(dst, src []byte) ([]byte, error) {
 	return dst, errors.New("blosc: no such inner compressor")
 }
 
-// zstdLevels are zstd's levels for blosc's. That of 3 would be 5: of blocks of bits, zstd.Encode
-// makes less at 3, and sooner, than the encoder of higher levels.
+// zstdLevels are zstd's levels for blosc's. That of blosc's 3 would be 5, but is 3: of blocks of
+// bits, zstd.Encode makes less at 3, and sooner, than the encoder of higher levels.
 var zstdLevels = [10]int{1, 1, 3, 3, 7, 9, 11, 13, 20, 22}
 
 // lz4hcEncoders keeps encoders for their tables, 384 KiB each.

@@ -17,9 +17,9 @@ import (
 
 // An array has several names, and programs that copy or move trees take each of them for a file of
 // its own. `cp -r` creates a.json, and with it the array, and is then surprised by an a.npy; `mv
-// a.* sub/` renames a.json, and with it the array, and then wants to rename a.npy. So each array
-// has a Trace: the process that made or renamed it, and the views used for this. To that process
-// the other views are not there yet, or still there.
+// a.* sub/` renames a.json, and with it the array, and then wants to rename a.npy. So a Trace
+// remembers which process made or renamed an array, and by which views. To that process the other
+// views are not there yet, or still there.
 
 // Trace is what a process did to an array, or to a group. The one view of a group is its document.
 type Trace struct {

@@ -125,7 +125,7 @@ func TestTraces(t *testing.T) {
 			t.NoteMade("a", json, cp)
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
-		{"a mover that looked for the view and made it", true, func(t *Traces, _ process) {
+		{"a mover that looked for a view: another made it", true, func(t *Traces, _ process) {
 			t.NoteMiss(self, "a", raw)
 			t.NoteMade("a", raw, cp)
 		},

@@ -1,5 +1,5 @@
 // Package known has what a mount knows of each path. All of it is one state in one table, so that a
-// rename moves it and a removal ends it. A package of one duty gets its part of the states.
+// rename moves it and a removal ends it. Packages that know one thing get their part of it.
 package known
 
 import (

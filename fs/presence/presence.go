@@ -62,8 +62,8 @@ func (p *Paths) Move(from, to string, replace bool, renamed identity.Key) error 
 }
 
 // MoveAwaited moves the file of a view whose array is not there yet, and what was written to it. It
-// calls rename. rename moves what stands for the array, and calls file in the same step, because
-// the file finds it by its own place.
+// calls rename. rename must move what stands for the array, and call file in the same step: the
+// file finds the array by the file's own place.
 func (p *Paths) MoveAwaited(
 	from, to string, v view.View, rename func(file func()) error,
 ) error {

@@ -15,8 +15,8 @@ import (
 )
 
 // outsideFile is a file of names.ControlDir. Links that leave the store seem to lead to it. The
-// file never exists. The own text of such a link would lead each program to another file, or to one
-// of another machine.
+// file never exists. By its own text, such a link would lead each program to another file, or to
+// one of another machine.
 const outsideFile = "outside"
 
 // LinkText returns the text of a link as the mount shows it, by a view of the array that it leads

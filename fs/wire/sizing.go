@@ -10,8 +10,8 @@ import (
 )
 
 // If the answer to a READ for the page cache is too short, the kernel fills the page with zeros. A
-// program sees them as long as the file reaches that far, as the kernel believes. A request for
-// another size is such a case. The program that truncates the file already has the answer. But a
+// program sees them as long as the kernel believes in a file of that size. A request for another
+// size is such a case. The program that truncates the file already has the answer. But a
 // reader may see the page before that program gets a CPU to note the new size. On a busy machine
 // that takes many milliseconds.
 

@@ -132,8 +132,8 @@ func (h *Handle) Store(durable bool) error {
 }
 
 // CheckWhole refuses an incomplete .npy file that a program has left. What has come is stored. A
-// program that does not copy trees is told so only of its own bytes, written in order. It may also
-// have the descriptor from another program, and that one goes on.
+// program that does not copy trees is told so only of its own bytes, written in order. The reason:
+// it may have the descriptor from another program, and that one goes on writing.
 func (h *Handle) CheckWhole(owner uint64) error {
 	npy := &h.Of.npy
 	came := npy.come.Came()

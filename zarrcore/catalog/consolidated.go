@@ -16,7 +16,7 @@ import (
 
 // This file is about stores that cannot list their keys, and stores with a round trip for each
 // look. In these stores only, the children of groups and their documents are taken from
-// consolidated metadata. Consolidated metadata is copies of documents: writers keep them in the
+// consolidated metadata. Consolidated metadata are copies of documents: writers keep them in the
 // document of a group, or beside it. The copies may be older than the documents themselves.
 
 // consolidatedAge is how old the copies may be before it is looked whether

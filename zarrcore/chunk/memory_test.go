@@ -6,8 +6,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/mapped"
 )
 
-// TestGetFilled: a fresh buffer, with its pages, has the size that was asked for, and counts as
-// used. A buffer that was given back is lent again.
+// TestGetFilled: a fresh buffer comes with its pages. It has the size that was asked for, and
+// counts as used. A buffer that was given back is lent again.
 func TestGetFilled(t *testing.T) {
 	m := NewMemory(64 << 20)
 	t.Cleanup(m.Close)

@@ -12,7 +12,7 @@ import (
 )
 
 // shardOf returns a shard of chunks of these lengths. The length -1 is that of a chunk that is not
-// stored. So many bytes as gap are in no chunk.
+// stored. gap bytes of the shard are in no chunk.
 func shardOf(lengths []int, gap int, order binary.AppendByteOrder, checked, atStart bool) []byte {
 	sum := 0
 	if checked {

@@ -157,7 +157,7 @@ func (r *blockReader) read(n int64) error {
 
 // decode decodes the blocks that hold the wanted bytes. Blocks are read at once if they follow each
 // other in the encoded buffer. They need not be in order there: c-blosc's threads write each block
-// once it is compressed.
+// as soon as it is compressed.
 func (r *blockReader) decode(dst []byte) error {
 	first, last := int(r.lo/r.x.BlockSize()), int((r.hi-1)/r.x.BlockSize())
 	for first <= last {

@@ -82,9 +82,9 @@ func (p *Pool) Usage() Usage {
 const leastNotes = 4 << 20
 
 // Over returns the bytes by which the limit is exceeded. If there are any, something has to be
-// stored. Buffers exceed the limit if scratch has no room for them. The notes of which bytes are
-// dirty may take half of the limit. One chunk may always be in memory, even if it is larger than
-// the limit.
+// stored. Buffers can exceed it only if scratch has no room for them. The notes of which bytes are
+// dirty exceed it if they take more than half of it. One chunk may always be in memory, even if it
+// is larger than the limit.
 func (p *Pool) Over() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,9 +15,9 @@ var (
 )
 
 // Lengths are the lengths of stored objects along axis 0, in an array whose edge objects end with
-// it (zarrs.regular_bounded). They may differ from the lengths that the array is to have. Objects
-// are stored one by one, and a process may be killed before it has stored all. In other arrays all
-// objects have the lengths of the grid. All methods may be called concurrently.
+// the array (zarrs.regular_bounded). They may differ from the lengths that the array is to have.
+// Objects are stored one by one, and a process may be killed before it has stored all. In other
+// arrays all objects have the lengths of the grid. All methods may be called concurrently.
 type Lengths struct {
 	replacing sync.RWMutex // held for reading while an object is opened
 

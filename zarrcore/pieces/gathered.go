@@ -129,8 +129,9 @@ func (a *Array) copyBatch(ctx context.Context, buf []byte, off int64, b *runBatc
 	return nil
 }
 
-// plainCached bounds, in bytes, the reads through the cache of chunks that are stored as they are.
-// For so few bytes, opening the object costs more than copying them.
+// plainCached is a size in bytes. Chunks that are stored as they are are read past the cache, but
+// reads up to this size go through it. For so few bytes, opening the object costs more than copying
+// them.
 const plainCached = 64 << 10
 
 // readsPlain reports whether n bytes are read past the cache: there is nothing to

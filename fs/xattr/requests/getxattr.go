@@ -82,9 +82,9 @@ func (a *Attributes) refused(ctx context.Context, n *zarrcore.Node) syscall.Errn
 	return a.Errors.Errno("xattr", n.Path, a.Rights.RefusesReading(rights.UserOf(ctx), n))
 }
 
-// List lists what Get can return. To a user who may not read the documents it lists one
-// name alone, which says nothing: ls warns of an error here, and a program that copies
-// attributes learns from Get what it may not read.
+// List lists what Get can return. To a user who may not read the documents it lists one name
+// alone, which says nothing: ls warns of an error here. A program that copies attributes is to get
+// its error from Get.
 func (a *Attributes) List(
 	ctx context.Context, on *nodes.Node, dest []byte,
 ) (uint32, syscall.Errno) {

@@ -23,9 +23,9 @@ import (
 var _ store.Cleaner = (*Driver)(nil)
 
 // Clean removes the staging folders of dead programs: the owner of such a folder is not locked. It
-// also removes the temporary files and directories that these folders note. Clean looks at what is
-// locked again later, until Close. A killed program keeps its locks until its last system call has
-// returned and its last file is closed. That may take long.
+// also removes the temporary files and directories that these folders note. Clean looks again
+// later, until Close, at what is locked. A killed program keeps its locks until its last system
+// call has returned and its last file is closed. That may take long.
 func (d *cleaner) Clean(ctx context.Context) error {
 	r, err := d.begin(ctx)
 	if err != nil {

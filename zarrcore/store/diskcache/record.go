@@ -14,8 +14,8 @@ import (
 )
 
 // cellSize is how many bytes of an object one file holds at most. Stretches of an object are kept
-// as they were read, by cell. So no unwanted bytes are fetched. A file stays small, because it is
-// written again for each new stretch of its cell.
+// as they were read, by cell. So no unwanted bytes are fetched. A file is written again for each
+// new stretch of its cell, so it must stay small.
 const cellSize = 256 << 10
 
 // magic begins each file. Its number is that of the format.
