@@ -31,9 +31,11 @@ func ceilings(root string, faults []fault) ([]*ceiling, error) {
 	for lines.Scan() {
 		if text := lines.Text(); text != "" && !strings.HasPrefix(text, "#") {
 			c := &ceiling{}
-			_, err := fmt.Sscan(text, &c.path, &c.most[phrasing], &c.most[sentence],
-				&c.most[clauses], &c.most[column])
-			if err != nil {
+			numbers := []any{&c.path}
+			for k := range c.most {
+				numbers = append(numbers, &c.most[k])
+			}
+			if _, err := fmt.Sscan(text, numbers...); err != nil {
 				return nil, fmt.Errorf("%s: %q: %w", ceilingsFile, text, err)
 			}
 			all = append(all, c)
@@ -66,19 +68,26 @@ func printCeilings(root string, faults []fault) error {
 		return err
 	}
 	var sum [kinds]int
-	fmt.Printf("%-26s %16s %16s %16s %16s\n",
-		"prose (of a ceiling)", "phrases", "sentences > 25", "clauses > 1", "lines > 100")
+	printRow("prose (of a ceiling)", kindNames)
 	for _, c := range all {
-		fmt.Printf("%-26s", c.path)
+		var cells [kinds]string
 		for k, n := range c.have {
-			fmt.Printf(" %16s", fmt.Sprintf("%d of %d", n, c.most[k]))
+			cells[k] = fmt.Sprintf("%d of %d", n, c.most[k])
 			sum[k] += n
 		}
-		fmt.Println()
+		printRow(c.path, cells)
 	}
-	fmt.Printf("%-26s %16d %16d %16d %16d\n",
-		"all", sum[phrasing], sum[sentence], sum[clauses], sum[column])
+	printRow("all", sum)
 	return nil
+}
+
+// printRow prints a row of the table with one cell for each kind.
+func printRow[T any](head string, cells [kinds]T) {
+	fmt.Printf("%-26s", head)
+	for _, cell := range cells {
+		fmt.Printf(" %16v", cell)
+	}
+	fmt.Println()
 }
 
 // lowerCeilings writes the table again, with each ceiling that is higher than the count lowered to
@@ -94,11 +103,11 @@ func lowerCeilings(root string, faults []fault) error {
 		"lines of more than 100 columns. Faults count for\n# the longest path. A number never " +
 		"rises; `go run ./integration/measures -lower` lowers them.\n")
 	for _, c := range all {
+		fmt.Fprintf(&b, "%-28s", c.path)
 		for k := range c.most {
-			c.most[k] = min(c.most[k], c.have[k])
+			fmt.Fprintf(&b, " %5d", min(c.most[k], c.have[k]))
 		}
-		fmt.Fprintf(&b, "%-28s %5d %5d %5d %5d\n",
-			c.path, c.most[phrasing], c.most[sentence], c.most[clauses], c.most[column])
+		b.WriteByte('\n')
 	}
 	return os.WriteFile(filepath.Join(root, ceilingsFile), []byte(b.String()), 0o644)
 }

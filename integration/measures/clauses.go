@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 )
@@ -30,40 +29,27 @@ const asking = `depends on|and|or|but|is|are|in|by|after|know|knows|known|say|sa
 	`decides|choose|chooses|print|prints|name|names|count|counts|record|records|notes|list|lists|` +
 	`tell|tells|matter|matters|clear|exactly`
 
-var (
-	notThat  = regexp.MustCompile(`(?i)(?:^|\b(?:` + stated + `|` + pointing + `)[,"]?|[,(]) $`)
-	notWhich = regexp.MustCompile(`(?i)\b(?:` + asking + `) $`)
-)
+// notRelative has, of a pronoun, what is in front of it where it begins no relative clause.
+var notRelative = map[string]*regexp.Regexp{
+	"that":  regexp.MustCompile(`(?i)^$|(?:^|\b(?:` + stated + `|` + pointing + `)[,"]?|[,(]) $`),
+	"which": regexp.MustCompile(`(?i)^$|\b(?:` + asking + `) $`),
+}
 
-// relativeClauses returns how many relative clauses a part of a sentence has.
+// relativeClauses returns how many relative clauses a sentence without semicolons has.
 func relativeClauses(part string) (n int) {
 	for _, at := range pronoun.FindAllStringIndex(part, -1) {
-		before := part[:at[0]]
-		switch part[at[0]:at[1]] {
-		case "that":
-			if before == "" || notThat.MatchString(before) {
-				continue
-			}
-		case "which":
-			if before == "" || notWhich.MatchString(before) {
-				continue
-			}
+		not := notRelative[part[at[0]:at[1]]]
+		if not == nil || !not.MatchString(part[:at[0]]) {
+			n++
 		}
-		n++
 	}
 	return n
 }
 
-// tooManyClauses returns the sentences of a passage with more than one relative clause. A semicolon
-// begins another sentence.
-func (p passage) tooManyClauses() (faults []fault) {
-	for _, s := range sentences(p.text) {
-		for part := range strings.SplitSeq(s, ";") {
-			if n := relativeClauses(part); n > 1 {
-				what := fmt.Sprintf("%d relative clauses", n)
-				faults = append(faults, fault{line: p.line, kind: clauses, what: what, text: s})
-			}
-		}
+// mostClauses returns how many relative clauses a sentence has at most between its semicolons.
+func mostClauses(sentence string) (most int) {
+	for part := range strings.SplitSeq(sentence, ";") {
+		most = max(most, relativeClauses(part))
 	}
-	return faults
+	return most
 }

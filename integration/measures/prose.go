@@ -32,6 +32,9 @@ const (
 	kinds
 )
 
+// kindNames are the kinds as the table of ceilings has them.
+var kindNames = [kinds]string{"phrases", "sentences > 25", "clauses > 1", "lines > 100"}
+
 const (
 	maxWords   = 25
 	maxToStop  = 40 // words to a full stop, whatever colons there are
@@ -113,7 +116,7 @@ func checkFile(name string, src []byte) (faults []fault, err error) {
 		return nil, err
 	}
 	for _, p := range all {
-		found := append(p.faults(), p.tooManyClauses()...)
+		found := p.faults()
 		if filepath.Ext(name) == ".md" || strings.HasSuffix(name, "_test.go") {
 			found = append(found, p.tooFarToStop()...)
 		}
@@ -156,6 +159,10 @@ func (p passage) faults() (faults []fault) {
 		if n := words(s); n > maxWords {
 			faults = append(faults,
 				fault{line: p.line, kind: sentence, what: fmt.Sprintf("%d words", n), text: s})
+		}
+		if n := mostClauses(s); n > 1 {
+			what := fmt.Sprintf("%d relative clauses", n)
+			faults = append(faults, fault{line: p.line, kind: clauses, what: what, text: s})
 		}
 	}
 	return faults
