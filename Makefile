@@ -68,11 +68,17 @@ race: check ## run the tests of concurrent code under the race detector, also th
 	$(RACE) -skip '^($(INTEROP))$$' $$(integration/race_packages.sh | grep -v '/integration$$')
 	ZARRFS_MODEL_RUNS=$(or $(ZARRFS_MODEL_RUNS),6) $(RACE) -skip '^($(NORACE))$$' ./integration
 
-lint: ## gofmt, go vet, staticcheck, plain prose
+# Tests of integration that read documents and sources, and mount nothing.
+DOCUMENTS := Test(PromisesAre|FormatsAre)Tested|TestPagesAreShort|TestPagesNameFiles|TestLinks
+DOCUMENTS := $(DOCUMENTS)|TestShortNamesOfFiles|TestEveryParserIsFuzzed|TestLayers|TestRoomTable
+DOCUMENTS := $(DOCUMENTS)|TestNoViewIsNamed|TestDocumented|TestNothingLeftOpen
+
+lint: ## gofmt, go vet, staticcheck, plain prose, documents that name files and tests
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }
 	go vet ./...
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 	go test ./integration/measures
+	go test -run '^($(DOCUMENTS))$$' ./integration
 
 measures: ## print how large the rooms are, the maps by path, and how plain the prose is
 	@go run ./integration/measures
