@@ -67,10 +67,12 @@ type part struct {
 	inFile bool // buf is of Scratch
 }
 
-func (p part) hi() int64 { return p.lo + int64(len(p.buf)) }
+func (p *part) hi() int64 { return p.lo + int64(len(p.buf)) }
 
 // parts are the decoded stretches of one chunk, sorted by where they begin.
 // They may overlap. Additions make a new slice, so that a pin can keep its own.
+// Each read of a cached chunk goes through them, so the loops take parts by address:
+// a part is too large for registers, and a copy costs more than the rest of the loop.
 type parts []part
 
 // with returns ps with p added.
@@ -81,7 +83,8 @@ func (ps parts) with(p part) parts {
 
 // gap returns the first stretch of [lo, hi) that no part has; empty if none.
 func (ps parts) gap(lo, hi int64) (from, to int64) {
-	for _, p := range ps {
+	for i := range ps {
+		p := &ps[i]
 		if p.lo > lo {
 			return lo, min(hi, p.lo)
 		}
@@ -94,7 +97,8 @@ func (ps parts) gap(lo, hi int64) (from, to int64) {
 
 // slices appends bytes [lo, hi), which the parts have, to bufs.
 func (ps parts) slices(bufs [][]byte, lo, hi int64) [][]byte {
-	for _, p := range ps {
+	for i := range ps {
+		p := &ps[i]
 		if lo < hi && p.lo <= lo && p.hi() > lo {
 			end := min(hi, p.hi())
 			bufs = append(bufs, p.buf[lo-p.lo:end-p.lo])

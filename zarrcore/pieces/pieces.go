@@ -7,7 +7,6 @@ import (
 	"errors"
 	"iter"
 	"runtime"
-	"slices"
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -175,30 +174,47 @@ func (a *Array) within(
 	return p, nil
 }
 
+// A listedRun is a run of a request, and the place of its chunk among the needs of the request.
+type listedRun struct {
+	layout.Run
+	need int
+}
+
+// usualRuns is how many runs a request has room for before its lists grow. Most requests have
+// fewer.
+const usualRuns = 4
+
 // few lists runs and their chunks, if there are few: all chunks can be pinned at once, and all runs
 // can be slices of one reply.
-func (a *Array) few(all iter.Seq[layout.Run]) (runs []layout.Run, needs []need, few bool) {
+func (a *Array) few(all iter.Seq[layout.Run]) (runs []listedRun, needs []need, few bool) {
+	runs, needs = make([]listedRun, 0, usualRuns), make([]need, 0, usualRuns)
 	most := a.pinnable()
 	for r := range all {
 		if len(runs) == maxSlices {
 			return nil, nil, false
 		}
-		runs = append(runs, r)
-		if i := needOf(needs, r.Chunk); i >= 0 {
-			needs[i].extend(r)
-			continue
-		}
-		if len(needs) == most {
+		i := needOf(needs, r.Chunk)
+		if i < 0 && len(needs) == most {
 			return nil, nil, false
 		}
-		needs = append(needs, need{chunk: r.Chunk, off: r.ChunkOff, n: r.Len})
+		if i < 0 {
+			i = len(needs)
+			needs = append(needs, need{chunk: r.Chunk, off: r.ChunkOff, n: r.Len})
+		}
+		needs[i].extend(r)
+		runs = append(runs, listedRun{r, i})
 	}
 	return runs, needs, true
 }
 
 // needOf returns the place of a chunk in a short list, -1 if it is not there.
 func needOf(needs []need, chunk int64) int {
-	return slices.IndexFunc(needs, func(nd need) bool { return nd.chunk == chunk })
+	for i := range needs { // slices.IndexFunc would copy each of them
+		if needs[i].chunk == chunk {
+			return i
+		}
+	}
+	return -1
 }
 
 // extend adds a run of the same chunk.
@@ -239,14 +255,14 @@ func (a *Array) pinnable() int {
 // slices returns runs as slices of their chunks, which are pinned until the reply
 // is released.
 func (a *Array) slices(
-	ctx context.Context, n int64, runs []layout.Run, needs []need,
+	ctx context.Context, n int64, runs []listedRun, needs []need,
 ) (*Pieces, error) {
 	if err := a.pinAll(ctx, needs); err != nil {
 		return nil, err
 	}
 	p := &Pieces{Bufs: make([][]byte, 0, len(runs)), release: func() { unpin(needs) }}
-	for _, r := range runs {
-		p.Bufs = a.appendRun(p.Bufs, &needs[needOf(needs, r.Chunk)], r)
+	for i := range runs {
+		p.Bufs = a.appendRun(p.Bufs, &needs[runs[i].need], runs[i].Run)
 	}
 	if len(p.Bufs) > maxSlices {
 		return p.gather(n), nil
@@ -274,6 +290,9 @@ func (a *Array) pinAll(ctx context.Context, needs []need) error {
 		if !nd.pinned {
 			missing = append(missing, nd)
 		}
+	}
+	if len(missing) == 0 {
+		return nil
 	}
 	a.fetchTogether(ctx, missing)
 	a.loadAll(ctx, missing, epoch)
