@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Compare the speed of two zarrfs programs, on the workloads of make_workloads.py.
 
-Usage: against.py --bin zarrfs --base older-zarrfs [--data bench-data] [--rounds 3] [--ops
+Usage: against.py --bin zarrfs --base older-zarrfs [--data bench-data] [--rounds 5] [--ops
 seq,rand,...,write,append] [W1 ...]
 
-Each round runs both programs twice: base, bin, bin, base. So a machine that slows down, or where
-every second run is slower (some file systems do that), costs both the same. The ratio of a round
-is the time of base by that of bin, and the table has the medians: more than 1 is faster, or takes
-less of the processor.
+Each round runs both programs once, in an order by chance. So a machine that slows down, or where
+every second run is slower (some file systems do that), costs both the same. The table has the
+median time of base by that of bin, with the interval that holds 95 of 100 such ratios if the rounds
+are drawn again (a bootstrap). More than 1 is faster, or takes less of the processor. A short run
+varies by a third, so there are up to MOST rounds while the interval holds LEAST.
 """
 
 import os
+import random
 import statistics
 import sys
 import tempfile
@@ -20,6 +22,8 @@ import write_bench
 
 WRITES = ("write", "over", "randw", "append")
 LEAST = 0.97  # ratio of wall time below which a change has made something slower
+MOST = 60  # rounds
+DRAWS = 1000
 
 
 def run(op, w, args, binary):
@@ -31,40 +35,58 @@ def run(op, w, args, binary):
 
 
 def one_round(op, w, args, results):
-    for who in ("base", "ours", "ours", "base"):
-        binary = args.base if who == "base" else args.new
+    programs = [("base", args.base), ("ours", args.new)]
+    random.shuffle(programs)
+    for who, binary in programs:
         results.setdefault(who, []).append(run(op, w, args, binary))
+
+
+def is_unclear(w, op, results):
+    """Whether more rounds may show if something is slower."""
+    row = Row(w, op, results)
+    return row.rounds < MOST and row.low < LEAST <= row.high
 
 
 class Row:
     """One workload and operation."""
 
     def __init__(self, w, op, results):
-        self.cells = [w.name, op, *(self.ratio(results, key) for key in ("wall", "daemon_cpu"))]
+        self.names, self.rounds = (w.name, op), len(results["ours"])
+        times = both(results, "wall")
+        self.ratio, (self.low, self.high) = ratio(*times), interval(*times)
+        self.processor = ratio(*both(results, "daemon_cpu"))
 
-    @staticmethod
-    def ratio(results, key):
-        def times(who):
-            """The time of each round, which has two runs."""
-            runs = [result[key] for result in results[who]]
-            return [sum(runs[i : i + 2]) for i in range(0, len(runs), 2)]
-
-        return statistics.median(base / max(ours, 1e-9)
-            for base, ours in zip(times("base"), times("ours")))
+    def verdict(self):
+        if self.ratio >= LEAST:
+            return ""
+        return "slower" if self.high < 1 else "unclear"
 
     def brief(self):
-        name, op, wall, cpu = self.cells
-        return f"| {name} | {op} | {wall:.2f} | {cpu:.2f} | {'slower' if wall < LEAST else ''} |"
+        return (f"| {' | '.join(self.names)} | {self.ratio:.2f} [{self.low:.2f}, {self.high:.2f}] "
+            f"| {self.rounds} | {self.processor:.2f} | {self.verdict()} |")
 
 
-def prepare(w, args):
-    bench.warm_page_cache(w)
+def both(results, key):
+    """What the rounds have measured of base, and of ours."""
+    return [[max(run[key], 1e-9) for run in results[who]] for who in ("base", "ours")]
+
+
+def ratio(base, ours):
+    return statistics.median(base) / statistics.median(ours)
+
+
+def interval(base, ours):
+    """The bounds of 95 of 100 ratios of rounds that are drawn from these, with repetition."""
+    draw = random.Random(1)
+    ratios = sorted(ratio(draw.choices(base, k=len(base)), draw.choices(ours, k=len(ours)))
+        for _ in range(DRAWS))
+    return ratios[DRAWS // 40], ratios[-DRAWS // 40]
 
 
 if __name__ == "__main__":
-    args = bench.options(__doc__, 3, "seq,rand,hot,col,write,append", "")
+    args = bench.options(__doc__, 5, "seq,rand,hot,col,write,append", "")
     args.new, args.base = args.bin, os.path.abspath(args.base)
-    rows = bench.run_all(args, one_round, Row, prepare)
-    print("\n".join(["| workload | op | time, base by new | processor time | |",
-        "|---|---|---|---|---|", *(row.brief() for row in rows)]))
-    sys.exit(any(row.cells[2] < LEAST for row in rows))
+    rows = bench.run_all(args, one_round, Row, lambda w, args: bench.warm_page_cache(w), is_unclear)
+    print("\n".join(["| workload | op | time, base by new | rounds | processor time | |",
+        "|---|---|---|---|---|---|", *(row.brief() for row in rows)]))
+    sys.exit(any(row.verdict() for row in rows))

@@ -146,8 +146,10 @@ def options(doc, rounds, ops, peers):
     return args
 
 
-def run_all(args, one_round, row, prepare=lambda w, args: None):
-    """Run all rounds of all workloads and operations, and return a row of the table for each."""
+def run_all(args, one_round, row, prepare=lambda w, args: None,
+        is_unclear=lambda w, op, results: False):
+    """Run all rounds of all workloads and operations, and return a row of the table for each. While
+    the results are unclear, there are more rounds."""
     everything, rows = {}, []
     for name in args.names or sorted(WORKLOADS):
         w = Workload(name, args.data)
@@ -157,6 +159,8 @@ def run_all(args, one_round, row, prepare=lambda w, args: None):
                 continue
             results = {}
             for _ in range(args.rounds):
+                one_round(op, w, args, results)
+            while is_unclear(w, op, results):
                 one_round(op, w, args, results)
             everything[f"{name} {op}"] = results
             if "ours" in results:

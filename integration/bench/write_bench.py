@@ -4,7 +4,7 @@
 Usage: write_bench.py --bin zarrfs [--data bench-data] [--rounds 3] [--ops write,over,...] [W1 W2
 ...]
 
-Each contestant writes an array of the same chunks and codecs into a store of its own, made anew for
+Each contestant writes an array of the same chunks and codecs into a store of its own, created for
 each run, one contestant after the other in each round. The table on standard output has the
 medians; `ratio` is the peer's time by ours.
 """

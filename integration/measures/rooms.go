@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,8 +57,8 @@ func measure(root string) ([]*room, error) {
 	})
 	var all []*room
 	for _, r := range rooms {
-		for name, n := range r.byType {
-			r.methods.add(name, n)
+		for _, name := range slices.Sorted(maps.Keys(r.byType)) {
+			r.methods.add(name, r.byType[name])
 		}
 		all = append(all, r)
 	}
