@@ -193,7 +193,7 @@ func (g *groupNode) createView(
 	}
 	joined := x == nil && g.fs.traces.Opened(t.Node.Path, t.View, wire.Caller(ctx))
 	// Otherwise a program that makes another view now would lose what it has written.
-	h, flags, errno := opening{n, ctx}.openAnew(!joined)
+	h, flags, errno := opening{n, ctx}.openNew(!joined)
 	n.letGo(x, errno != 0)
 	if errno != 0 {
 		return nil, nil, 0, errno
@@ -229,10 +229,10 @@ func (n *fileNode) attrGone(ctx context.Context, a *fuse.Attr) syscall.Errno {
 	return 0
 }
 
-// openAnew opens the file for writing as one that is not there yet. An empty file says nothing: the
+// openNew opens the file for writing as one that is not there yet. An empty file says nothing: the
 // array keeps its bytes until others are written, and loses them then. If cut is not set, it loses
 // only those that are overwritten.
-func (n opening) openAnew(cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n opening) openNew(cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	err := cmp.Or(view.RefusesWrites(n.view), writing.RefusesSaving(n.view, wire.Caller(n.ctx)))
 	if err != nil {
 		return nil, 0, n.fs.Answer("create", n.path(), err)
@@ -243,7 +243,7 @@ func (n opening) openAnew(cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	}
 	v, ok := n.view.(view.ArrayView)
 	if text, isText := n.view.(view.TextView); isText && !ok {
-		return n.openWholeAnew(n.openWhole(text))
+		return n.openWholeNew(n.openWhole(text))
 	}
 	if !ok {
 		h, flags, errno := n.openDocument()
@@ -255,13 +255,13 @@ func (n opening) openAnew(cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	}
 	h, flags, errno := n.openForWriting(v)
 	if _, ok := h.(*wholeHandle); ok {
-		return n.openWholeAnew(h, flags, errno)
+		return n.openWholeNew(h, flags, errno)
 	}
 	if w, ok := h.(*writer); ok && errno == 0 && cut {
 		w.By = wire.Caller(n.ctx)
 		c, err := w.Of.ComparesNow(w.By, v)
 		if c == nil && err == nil {
-			err = w.Of.CreateAnew(n.fs.ctx, n.fileNode, v)
+			err = w.Of.NoteCreated(n.fs.ctx, n.fileNode, v)
 		}
 		if errno = n.fs.Answer("create", n.path(), err); errno != 0 {
 			w.Release(n.ctx)
@@ -270,8 +270,8 @@ func (n opening) openAnew(cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	return h, flags, errno
 }
 
-// openWholeAnew is openAnew for a file that is taken as a whole.
-func (n opening) openWholeAnew(
+// openWholeNew is openNew for a file that is taken as a whole.
+func (n opening) openWholeNew(
 	h gofuse.FileHandle, flags uint32, errno syscall.Errno,
 ) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if w, ok := h.(*wholeHandle); ok && errno == 0 {

@@ -33,7 +33,7 @@ func (h *documentHandle) origin() document.Origin {
 	case h.awaited != nil:
 		return document.Missing
 	case h.created:
-		return document.Anew
+		return document.Removed
 	}
 	return document.Opened
 }

@@ -456,18 +456,18 @@ func TestPartOfAnotherProgram(t *testing.T) {
 		shell(t, mnt, "for v in json npy raw; do cp g/b.$v n.$v; done")
 		cp := startCopy(t, mnt, `exec 3> n.npy; cat g/b.npy >&3 || exit 4
 			echo ready; read go; cat < /dev/null >&3`)
-		anew, err := os.OpenFile(filepath.Join(mnt, "n.npy"), os.O_WRONLY|os.O_TRUNC, 0)
+		file, err := os.OpenFile(filepath.Join(mnt, "n.npy"), os.O_WRONLY|os.O_TRUNC, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := anew.Write(data[:part]); err != nil {
+		if _, err := file.Write(data[:part]); err != nil {
 			t.Error(err)
 		}
 		if err := cp.goOn(); err != nil {
 			t.Errorf("close by the program that has copied all, after %d bytes: %v", part, err)
 		}
-		_, err = anew.Write(data[part:])
-		if err := errors.Join(err, anew.Close()); err != nil {
+		_, err = file.Write(data[part:])
+		if err := errors.Join(err, file.Close()); err != nil {
 			t.Error(err)
 		}
 		shell(t, mnt, sameAs+"; rm n.*")
@@ -493,7 +493,7 @@ input()
 if %[2]d:
     os.write(to, data[len(data) - %[2]d:])
 os.close(to)`, tc.view, tc.rest))
-		anew, err := os.OpenFile(filepath.Join(mnt, "n."+tc.view), os.O_WRONLY|os.O_TRUNC, 0)
+		file, err := os.OpenFile(filepath.Join(mnt, "n."+tc.view), os.O_WRONLY|os.O_TRUNC, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -501,10 +501,10 @@ os.close(to)`, tc.view, tc.rest))
 			t.Errorf("close of the program that writes the last %d bytes of the .%s: %v",
 				tc.rest, tc.view, err)
 		}
-		if _, err := anew.Write(data); err != nil {
+		if _, err := file.Write(data); err != nil {
 			t.Error(err)
 		}
-		if err := anew.Close(); err != nil {
+		if err := file.Close(); err != nil {
 			t.Error(err)
 		}
 		shell(t, mnt, sameAs+"; rm n.*")

@@ -144,7 +144,7 @@ func (d *File) store(
 	}
 	trace, fixed := d.of.Traces.Of(path), errors.Is(err, meta.ErrInvalid)
 	late := d.waiting || trace.IsUnfinished(by) || from == Missing && trace.IsMade()
-	return late && (fixed || isForeign(n, written)) || from == Anew && fixed, errno.Refused(err)
+	return late && (fixed || isForeign(n, written)) || from == Removed && fixed, errno.Refused(err)
 }
 
 // describesArray refuses a document that is not one of an array, for a file of that array's name. A

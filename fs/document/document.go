@@ -215,7 +215,7 @@ type Origin uint8
 const (
 	Opened Origin = iota
 	Missing
-	Anew
+	Removed
 )
 
 // Spot returns where the document of the array at path is shown.

@@ -59,7 +59,7 @@ func TestMovedGroup(t *testing.T) {
 	if ids.Number(Of("lake/salt", "raw")) != salt.Number() {
 		t.Error("the number of a moved file changed")
 	}
-	if anew := ids.look("ocean", ""); anew == ocean || anew.Number() == ocean.Number() {
+	if next := ids.look("ocean", ""); next == ocean || next.Number() == ocean.Number() {
 		t.Error("what takes a moved folder's place is the same inode")
 	}
 }
@@ -71,11 +71,11 @@ func TestRemoved(t *testing.T) {
 	if removed := ids.Remove("a"); len(removed) != 1 || !removed[0].place.IsGone() {
 		t.Errorf("removed %v", removed)
 	}
-	anew := ids.look("a", "raw")
-	if anew == old || anew.Number() == old.Number() {
+	next := ids.look("a", "raw")
+	if next == old || next.Number() == old.Number() {
 		t.Error("a new file is the same inode as the removed one that is still open")
 	}
-	ids.Forget(anew)
+	ids.Forget(next)
 	ids.Forget(old)
 	if got := ids.look("a", "raw").Number(); got != Of("a", "raw").Number() {
 		t.Errorf("inode %d, want the one of all mounts", got)
@@ -108,11 +108,11 @@ func TestReturned(t *testing.T) {
 	ids.Move("g/a", "g/b", Of("g/a", "npy"))
 	ids.Move("g/b", "g/a", Of("g/b", "npy"))
 	ids.Move("g", "h", Of("g", ""))
-	anew := ids.look("h/a", "raw")
+	next := ids.look("h/a", "raw")
 	if !ids.Return(json) || ids.look("h/a", "json") != json {
 		t.Error("a file that is there again has another node")
 	}
-	if !ids.Return(raw) || ids.look("h/a", "raw") != anew || anew.Number() == raw.Number() {
+	if !ids.Return(raw) || ids.look("h/a", "raw") != next || next.Number() == raw.Number() {
 		t.Error("a node that returned has taken the place of another one")
 	}
 	if !slices.Contains(ids.Showing("h/a"), raw) {

@@ -46,7 +46,7 @@ func (s *Space) Take(n int64) error {
 		s.room = s.Limit - s.used()
 	}
 	if s.room < n {
-		return fmt.Errorf("%w: files that are not arrays, and lines that are not stored yet, "+
+		return fmt.Errorf("%w: files that are not arrays, and lines not stored yet, "+
 			"may take %d bytes of the scratch folder, as --scratch-size says", syscall.ENOSPC,
 			s.Limit)
 	}

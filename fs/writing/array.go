@@ -33,11 +33,11 @@ type Array struct {
 	others    others
 	resizings resizings
 
-	mu    sync.Mutex
-	at    string            // the array's path
-	arr   *zarrcore.Array   // nil: a new array, whose .npy header is awaited
-	opens map[view.View]int // writable handles
-	anew  map[view.View]rewritten
+	mu        sync.Mutex
+	at        string            // the array's path
+	arr       *zarrcore.Array   // nil: a new array, whose .npy header is awaited
+	opens     map[view.View]int // writable handles
+	rewritten map[view.View]rewritten
 	// Files that were created, and nothing was written to them yet: they are empty, and the array
 	// is as it was.
 	created view.Set
@@ -206,7 +206,7 @@ func (w *Array) Close(v view.ArrayView) {
 	if last {
 		delete(w.opens, v)
 		w.created &^= view.SetOf(v)
-		delete(w.anew, v)
+		delete(w.rewritten, v)
 		w.compared.End(v)
 	}
 	ended := len(w.opens) == 0

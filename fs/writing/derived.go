@@ -43,7 +43,7 @@ func (d derived) end() int64 { return int64(len(d.head)) + d.data.Size() }
 func (d derived) setSize(ctx context.Context, size int64) error {
 	switch size {
 	case 0:
-		d.beginsAnew()
+		d.beginRewrite()
 		return nil
 	case d.size():
 		defer d.oneByOne()()
@@ -70,7 +70,7 @@ func (d derived) writeAt(ctx context.Context, p []byte, off int64) error {
 		_, err = d.data.WriteAt(ctx, p, at)
 	}
 	if err == nil {
-		d.reachesAnew(end)
+		d.extendRewrite(end)
 	}
 	return err
 }
@@ -78,8 +78,8 @@ func (d derived) writeAt(ctx context.Context, p []byte, off int64) error {
 // skip makes zero what a program leaves out before off that writes all of the file.
 func (d derived) skip(ctx context.Context, off int64) error {
 	head := int64(len(d.head))
-	from, isAnew := d.reachesAnew(off)
-	if from = max(from, head); !isAnew || from >= off {
+	from, isRewritten := d.extendRewrite(off)
+	if from = max(from, head); !isRewritten || from >= off {
 		return nil
 	}
 	return d.data.Clear(ctx, from-head, off-from)
@@ -111,14 +111,14 @@ type rewritten struct {
 	by    *Handle // the handle that has written there; nil: none
 }
 
-// beginsAnew notes that a program is about to write all of a derived view's file.
-func (w viewFile) beginsAnew() {
+// beginRewrite notes that a program is about to write all of a derived view's file.
+func (w viewFile) beginRewrite() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.anew == nil {
-		w.anew = make(map[view.View]rewritten)
+	if w.rewritten == nil {
+		w.rewritten = make(map[view.View]rewritten)
 	}
-	w.anew[w.v] = rewritten{}
+	w.rewritten[w.v] = rewritten{}
 }
 
 // oneByOne waits until no other request writes to a derived file that is written from its
@@ -126,36 +126,36 @@ func (w viewFile) beginsAnew() {
 // waits until end is called.
 func (w viewFile) oneByOne() (end func()) {
 	w.mu.Lock()
-	_, isAnew := w.anew[w.v]
+	_, isRewritten := w.rewritten[w.v]
 	w.mu.Unlock()
-	if !isAnew {
+	if !isRewritten {
 		return func() {}
 	}
 	w.filling.Lock()
 	return w.filling.Unlock
 }
 
-// reachesAnew notes that such a file is written up to end, and returns up to where it was. It
+// extendRewrite notes that such a file is written up to end, and returns up to where it was. It
 // reports whether there is such a program.
-func (w viewFile) reachesAnew(end int64) (was int64, isAnew bool) {
+func (w viewFile) extendRewrite(end int64) (was int64, isRewritten bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f, isAnew := w.anew[w.v]
-	if was = f.reach; isAnew && end > was {
+	f, isRewritten := w.rewritten[w.v]
+	if was = f.reach; isRewritten && end > was {
 		f.reach = end
-		w.anew[w.v] = f
+		w.rewritten[w.v] = f
 	}
-	return was, isAnew
+	return was, isRewritten
 }
 
-// writtenAnew notes that such a file was written up to end by h.
-func (h *Handle) writtenAnew(end int64) {
+// noteRewrite notes that such a file was written up to end by h.
+func (h *Handle) noteRewrite(end int64) {
 	w := h.Of
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if f, isAnew := w.anew[h.View]; isAnew && end >= f.reach {
+	if f, isRewritten := w.rewritten[h.View]; isRewritten && end >= f.reach {
 		f.by = h
-		w.anew[h.View] = f
+		w.rewritten[h.View] = f
 	}
 }
 
@@ -165,9 +165,9 @@ func (h *Handle) left() (reach int64, ok bool) {
 	w := h.Of
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f, isAnew := w.anew[h.View]
+	f, isRewritten := w.rewritten[h.View]
 	isAlone := f.by == nil && w.opens[h.View] == 1
-	return f.reach, isAnew && (f.by == h || isAlone)
+	return f.reach, isRewritten && (f.by == h || isAlone)
 }
 
 // BehindHeader returns the part of p that belongs to the array, and where it belongs. p was written

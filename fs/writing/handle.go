@@ -77,7 +77,7 @@ func (h *Handle) Put(ctx context.Context, p []byte, off int64, kind How, owner u
 	at, err := w.Put(ctx, h.file, h.View, p, off, kind)
 	h.endsAt(off+int64(len(p)), kind, owner) // the array may have been truncated since
 	if err == nil {
-		h.writtenAnew(off + int64(len(p)))
+		h.noteRewrite(off + int64(len(p)))
 	}
 	return err
 }

@@ -31,11 +31,11 @@ type npyFile struct {
 	seam    input.Seam
 	emptied atomic.Bool // a program has truncated the file to nothing
 
-	mu     sync.Mutex
-	anew   *input.Incoming // the file is rewritten; nil: it is the array's
-	theirs []byte          // the header that writers have written last; nil: ours
-	edited []byte          // a header that is being written over it, and is not complete; nil: none
-	ender  ender           // the handle that has written up to where the file has come
+	mu      sync.Mutex
+	awaited *input.Incoming // the file is rewritten; nil: it is the array's
+	theirs  []byte          // the header that writers have written last; nil: ours
+	edited  []byte          // a header that is being written over it, as yet incomplete; nil: none
+	ender   ender           // the handle that has written up to where the file has come
 
 	fortran bool // the order that theirs says
 }
@@ -51,25 +51,25 @@ func (f *npyFile) expectHeader(
 }
 
 // state returns the members as they are now.
-func (f *npyFile) state() (anew *input.Incoming, theirs, edited []byte) {
+func (f *npyFile) state() (awaited *input.Incoming, theirs, edited []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.anew, f.theirs, f.edited
+	return f.awaited, f.theirs, f.edited
 }
 
 // set changes them. The caller holds order.
-func (f *npyFile) set(anew *input.Incoming, theirs, edited []byte) {
+func (f *npyFile) set(awaited *input.Incoming, theirs, edited []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.anew, f.theirs, f.edited = anew, theirs, edited
+	f.awaited, f.theirs, f.edited = awaited, theirs, edited
 	header, err := f.view.Parse(theirs)
 	f.fortran = err == nil && header.Fortran
 }
 
 // awaiting returns the file that is rewritten, as long as its header is not complete.
 func (f *npyFile) awaiting() *input.Incoming {
-	anew, _, _ := f.state()
-	return anew
+	awaited, _, _ := f.state()
+	return awaited
 }
 
 // forget makes the file the array's own, with no writer left. It reports whether that changes the
@@ -133,12 +133,12 @@ func (f *npyFile) extentOf(v view.ArrayView, arr *zarrcore.Array) (view.Extent, 
 func (f *npyFile) write(ctx context.Context, w *Array, p []byte, off int64) error {
 	f.order.Lock()
 	defer f.order.Unlock()
-	anew, _, edited := f.state()
-	if anew != nil {
-		err := anew.Write(ctx, p, off)
-		if anew.IsDone() {
-			f.begin(w.Live(), anew)
-			f.set(nil, anew.Text(), nil)
+	awaited, _, edited := f.state()
+	if awaited != nil {
+		err := awaited.Write(ctx, p, off)
+		if awaited.IsDone() {
+			f.begin(w.Live(), awaited)
+			f.set(nil, awaited.Text(), nil)
 		}
 		return err
 	}
@@ -160,10 +160,11 @@ func (f *npyFile) write(ctx context.Context, w *Array, p []byte, off int64) erro
 }
 
 // begin notes that the header of a file has made the array, and what has come behind it.
-func (f *npyFile) begin(arr *zarrcore.Array, anew *input.Incoming) {
-	header := int64(len(anew.Text()))
+func (f *npyFile) begin(arr *zarrcore.Array, awaited *input.Incoming) {
+	header := int64(len(awaited.Text()))
 	f.come.Begin(input.Came{
-		Header: header, Reach: anew.Size(), Whole: header + arr.Size(), InOrder: anew.IsInOrder(),
+		Header: header, Reach: awaited.Size(), Whole: header + arr.Size(),
+		InOrder: awaited.IsInOrder(),
 	})
 }
 
@@ -225,9 +226,9 @@ func (f *npyFile) overlay(text, p []byte, off int64) (over []byte, header npy.In
 func (f *npyFile) finishHeader(ctx context.Context, w *Array) error {
 	f.order.Lock()
 	defer f.order.Unlock()
-	anew, _, text := f.state()
-	if anew != nil {
-		return anew.Complete()
+	awaited, _, text := f.state()
+	if awaited != nil {
+		return awaited.Complete()
 	}
 	if text == nil {
 		return nil
@@ -312,8 +313,8 @@ func rowBytes(arr *zarrcore.Array) int64 {
 func (f *npyFile) setSize(ctx context.Context, w *Array, size int64) error {
 	f.order.Lock()
 	defer f.order.Unlock()
-	if anew := f.awaiting(); anew != nil {
-		return anew.SetSize(size)
+	if awaited := f.awaiting(); awaited != nil {
+		return awaited.SetSize(size)
 	}
 	f.come.Settle()
 	text, data, err := f.parts(w.Live())

@@ -64,14 +64,14 @@ func (w viewFile) clear(ctx context.Context, off, n int64) error {
 	return data.Clear(ctx, off-int64(len(head)), n)
 }
 
-// CreateAnew notes that a view's file was created. An empty file has no effect: the array keeps its
-// bytes until others are written.
-func (w *Array) CreateAnew(ctx context.Context, n coherence.File, v view.ArrayView) error {
+// NoteCreated notes that a view's file was created. An empty file has no effect: the array keeps
+// its bytes until others are written.
+func (w *Array) NoteCreated(ctx context.Context, n coherence.File, v view.ArrayView) error {
 	if view.IsHeaded(v) {
 		return w.Resize(ctx, n, v, 0)
 	}
 	if view.IsDerived(v) {
-		viewFile{w, v}.beginsAnew()
+		viewFile{w, v}.beginRewrite()
 		return nil
 	}
 	w.mu.Lock()

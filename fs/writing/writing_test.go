@@ -246,7 +246,7 @@ func (s *slowBytes) Clear(_ context.Context, off, n int64) error {
 // What the one leaves out becomes zero, but not what comes by the other.
 func TestWritersOfOneCopy(t *testing.T) {
 	f := viewFile{&Array{}, derivedView{rawView}}
-	f.beginsAnew()
+	f.beginRewrite()
 	data := &slowBytes{bytes: []byte("........"), started: make(chan struct{})}
 	file := derived{viewFile: f, data: data}
 	first := make(chan error)
