@@ -25,6 +25,9 @@ var (
 func (n *fileNode) Setattr(
 	ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut,
 ) syscall.Errno {
+	if fh == nil && n.Place().IsReplaced() {
+		return syscall.ESTALE // the kernel looks the name up again
+	}
 	out.Ino = n.Number()
 	n.sayModesStay(in)
 	size, sized := in.GetSize()

@@ -36,6 +36,10 @@ func (p *Place) End() { p.gone.Store(true) }
 // IsGone reports whether what the node showed was removed.
 func (p *Place) IsGone() bool { return p.gone.Load() }
 
+// IsReplaced reports whether another node has taken the place. The kernel may still come to this
+// one by a name that it had, or that it was renamed to.
+func (p *Place) IsReplaced() bool { return p.old.Load() }
+
 // Enter counts a handle.
 func (p *Place) Enter() { p.open.Add(1) }
 
