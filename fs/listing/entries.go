@@ -16,7 +16,7 @@ func (l *Listing) show(c zarrcore.Child) error {
 		path = ""
 	}
 	l.entries = l.buf[:0]
-	if c.Kind != zarrcore.ArrayNode && !c.Link.LeadsToArray() {
+	if !c.ShowsArray() {
 		l.entries = append(l.entries, Entry{Name: name, Path: path, Kind: c.Kind})
 		if c.Kind == zarrcore.GroupNode {
 			l.showGroup(name, path)

@@ -225,8 +225,7 @@ func (l *Listing) know(some []zarrcore.Child) {
 	l.known = append(l.known, some...)
 	for _, c := range some {
 		l.loose = l.loose || c.Kind == zarrcore.DirectoryNode || c.Kind == zarrcore.LinkNode
-		if c.Kind != zarrcore.ArrayNode && !c.Link.LeadsToArray() &&
-			strings.IndexByte(c.Name, '.') >= 0 {
+		if !c.ShowsArray() && strings.IndexByte(c.Name, '.') >= 0 {
 			l.groups[names.Show(c.Name)] = struct{}{}
 		}
 	}

@@ -88,12 +88,11 @@ func (r *Resolver) ParseLink(ctx context.Context, dir, shown string) (to LinkTar
 		}
 		if view.IsDerived(v) {
 			return to, fmt.Errorf("%w: a .%s file shows what other files hold, and no link leads "+
-				"to it: link to the .%s of the array, and the link has a .%[2]s file too",
-				syscall.EPERM, v.Name(), view.Headed().Name())
+				"to it: link to the .%s of the array", syscall.EPERM, v.Name(),
+				view.Headed().Name())
 		}
 		to.View, last = v, r.Stem(ctx, group, base, v)
-	} else if n, err := r.Child(ctx, group, last); err == nil &&
-		(n.Kind == zarrcore.ArrayNode || n.Link.LeadsToArray()) {
+	} else if n, err := r.Child(ctx, group, last); err == nil && n.ShowsArray() {
 		return to, fmt.Errorf("%w: %q is an array; a link leads to one of its files, as %[2]s.%s",
 			iofs.ErrInvalid, shown, view.Headed().Name())
 	}

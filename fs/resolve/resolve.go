@@ -209,7 +209,7 @@ func (r *Resolver) array(ctx context.Context, dir, shown string) (n *zarrcore.No
 	default:
 		err = iofs.ErrNotExist
 	}
-	if err == nil && n.Kind != zarrcore.ArrayNode && !n.Link.LeadsToArray() {
+	if err == nil && !n.ShowsArray() {
 		err = iofs.ErrNotExist
 	}
 	return n, err
@@ -253,7 +253,7 @@ func (r *Resolver) resolveGroup(ctx context.Context, dir, name string) (Target, 
 	if err != nil {
 		return Target{}, err
 	}
-	if n.Kind == zarrcore.ArrayNode || n.Link.LeadsToArray() {
+	if n.ShowsArray() {
 		return Target{}, iofs.ErrNotExist
 	}
 	return Target{Node: n}, nil
@@ -420,7 +420,7 @@ func (r *Resolver) Shows(ctx context.Context, n *zarrcore.Node, v view.View) (bo
 	switch {
 	case n.Kind == zarrcore.LinkNode && n.Link.Err != nil:
 		return v.IsKeeper(), nil
-	case n.Kind == zarrcore.ArrayNode || n.Link.LeadsToArray():
+	case n.ShowsArray():
 		a, err := r.subject(ctx, n, v.HasBy())
 		return err == nil && v.Has(a), err
 	}

@@ -20,6 +20,9 @@ type Child struct {
 	Link *Link // where it leads, if it is a link
 }
 
+// ShowsArray reports whether the child is an array, or a link that leads to one.
+func (c Child) ShowsArray() bool { return c.Kind == ArrayNode || c.Link.LeadsToArray() }
+
 // Children calls yield for each child of the group at path while they are
 // found, nearly in the order of their names. Below an array there are none:
 // there everything is chunks. An error of yield ends it and is returned.

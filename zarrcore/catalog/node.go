@@ -56,6 +56,9 @@ type Node struct {
 	origin
 }
 
+// ShowsArray reports whether the node is an array, or a link that leads to one.
+func (n *Node) ShowsArray() bool { return n.Kind == ArrayNode || n.Link.LeadsToArray() }
+
 // An origin is where a node was read, and what was found out of it since.
 type origin struct {
 	in      *store.Store
