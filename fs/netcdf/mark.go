@@ -39,27 +39,24 @@ func (m marker) node(n *zarrcore.Node) error {
 		return m.array(n)
 	}
 	children, err := m.children(n.Path)
-	for _, c := range children {
-		if err == nil {
-			err = m.child(c, join(n.Path, c.Name))
-		}
+	if err == nil {
+		err = m.each(n.Path, children, m.child)
 	}
 	m.note("end")
 	return err
 }
 
 // child marks a child of a group. What cannot be read is left out of a file.
-func (m marker) child(c zarrcore.Child, path string) error {
+func (m marker) child(c child) error {
 	m.note(c.Name)
-	if c.Link != nil {
+	switch {
+	case c.Link != nil:
+		return nil
+	case c.err != nil:
+		m.note(c.err)
 		return nil
 	}
-	n, err := m.h.Node(m.ctx, path)
-	if err != nil {
-		m.note(err)
-		return m.ctx.Err()
-	}
-	return m.node(n)
+	return m.node(c.node)
 }
 
 // array marks an array. Strings of no fixed size take what the longest takes.

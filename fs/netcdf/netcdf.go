@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/generation"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/parallel"
 )
 
 // Flavour says for which libraries a file is made, where they differ.
@@ -145,10 +146,8 @@ func (d *describer) group(name string, n *zarrcore.Node) (*hdf5.Group, error) {
 	g.Attributes = append(g.Attributes, d.renamed(name, n)...)
 	children, err := d.children(n.Path)
 	names := d.names(children)
-	for _, c := range children {
-		if err = d.child(g, c, join(n.Path, c.Name), names[c.Name]); err != nil {
-			break
-		}
+	if err == nil {
+		err = d.each(n.Path, children, func(c child) error { return d.child(g, c, names[c.Name]) })
 	}
 	if d.flavour == MATLAB && name != "" {
 		g.Attributes = append(g.Attributes, matlabStruct(g)...)
@@ -165,6 +164,43 @@ func (d *describer) children(path string) ([]zarrcore.Child, error) {
 	})
 	slices.SortFunc(all, func(a, b zarrcore.Child) int { return strings.Compare(a.Name, b.Name) })
 	return all, err
+}
+
+// A child is a child of a group with its node, or why that could not be read. A link has neither,
+// nor has what was not read because the context had ended.
+type child struct {
+	zarrcore.Child
+	path string
+	node *zarrcore.Node
+	err  error
+}
+
+// nodesAhead is how many nodes are read while one is described, in each group on the way down. In a
+// folder, to read one costs as much as to describe it. Of a remote store nearly all were read when
+// the group was listed.
+const nodesAhead = 4
+
+// each calls see for the children of the group at path, in their order. A node may be read some
+// time before it is seen.
+func (d *describer) each(path string, children []zarrcore.Child, see func(child) error) error {
+	line := parallel.NewLine(nodesAhead, len(children), func(i int) child {
+		c := child{Child: children[i], path: join(path, children[i].Name)}
+		if c.Link == nil && d.ctx.Err() == nil {
+			c.node, c.err = d.h.Node(d.ctx, c.path)
+		}
+		return c
+	})
+	defer line.End(func(child) {})
+	for range children {
+		c := line.Next()
+		if err := d.ctx.Err(); err != nil {
+			return err
+		}
+		if err := see(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // names returns by which name the file has each child of a group.
@@ -190,27 +226,22 @@ func (d *describer) renamed(name string, n *zarrcore.Node) []hdf5.Attribute {
 
 // child adds a child to the description of its group, by that name. What a file cannot have is
 // left out.
-func (d *describer) child(g *hdf5.Group, c zarrcore.Child, path, name string) error {
-	if c.Link != nil {
-		d.leave(path, fmt.Errorf("a link: %w", errors.ErrUnsupported))
+func (d *describer) child(g *hdf5.Group, c child, name string) error {
+	switch {
+	case c.Link != nil:
+		d.leave(c.path, fmt.Errorf("a link: %w", errors.ErrUnsupported))
 		return nil
-	}
-	n, err := d.h.Node(d.ctx, path)
-	if d.ctx.Err() != nil {
-		return d.ctx.Err()
-	}
-	if err != nil {
-		d.leave(path, err)
+	case c.err != nil:
+		d.leave(c.path, c.err)
 		return nil
-	}
-	if n.Kind != zarrcore.ArrayNode {
-		sub, err := d.group(name, n)
+	case c.node.Kind != zarrcore.ArrayNode:
+		sub, err := d.group(name, c.node)
 		g.Groups = append(g.Groups, sub)
 		return err
 	}
-	set, err := d.dataset(name, n)
+	set, err := d.dataset(name, c.node)
 	if err != nil {
-		d.leave(path, err)
+		d.leave(c.path, err)
 		return d.ctx.Err()
 	}
 	g.Datasets = append(g.Datasets, set)
