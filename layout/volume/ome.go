@@ -19,7 +19,8 @@ var omeTypes = map[string]string{"u8": "uint8", "u16": "uint16", "u32": "uint32"
 // omeUnits are the signs of units, by their usual spellings.
 var omeUnits = map[string]string{"angstrom": "Å", "nanometer": "nm", "nanometre": "nm", "nm": "nm",
 	"micrometer": "µm", "micrometre": "µm", "micron": "µm", "um": "µm", "µm": "µm",
-	"millimeter": "mm", "millimetre": "mm", "mm": "mm", "meter": "m", "metre": "m", "m": "m",
+	"millimeter": "mm", "millimetre": "mm", "mm": "mm", "centimeter": "cm", "centimetre": "cm",
+	"cm": "cm", "meter": "m", "metre": "m", "m": "m",
 	"second": "s", "seconds": "s", "s": "s", "millisecond": "ms", "ms": "ms", "minute": "min"}
 
 // OMETIFF returns the header of an .ome.tif file: BigTIFF, with OME-XML of the schema of June 2016
@@ -44,7 +45,7 @@ func OMETIFF(v Volume) ([]byte, error) {
 	if len(text) > omeRoom-tiffRoom {
 		return nil, ErrNot
 	}
-	t.images(planes, text)
+	t.images(planes, text, false)
 	return t.header(), nil
 }
 

@@ -59,9 +59,11 @@ func TIFF(v Volume) ([]byte, error) {
 		t.bands()
 	case isLarge && v.isImageJs():
 		t.big = false
-		t.images(1, v.imageJ(planes))
+		t.images(1, v.imageJ(planes), true)
+	case t.isOfImageJ():
+		t.images(planes, v.imageJ(planes), true)
 	default:
-		t.images(planes, t.description())
+		t.images(planes, t.shape(), false)
 	}
 	return t.header(), nil
 }
@@ -71,11 +73,13 @@ func (v Volume) isImageJs() bool {
 	return slices.Contains([]string{"u8", "u16", "f32"}, v.Type.bits())
 }
 
-// description returns the text of the first directory.
-func (t *tiff) description() string {
-	if t.isImageJs() && (len(t.Axes) < 4 || t.isHyperstack()) {
-		return t.imageJ(t.planes)
-	}
+// isOfImageJ reports whether ImageJ has the type and the axes.
+func (v Volume) isOfImageJ() bool {
+	return v.isImageJs() && (len(v.Axes) < 4 || v.isHyperstack())
+}
+
+// shape returns the text by which tifffile knows the shape.
+func (t *tiff) shape() string {
 	text := []byte(`{"shape": [`)
 	for i, a := range t.Axes {
 		if i > 0 {
@@ -150,13 +154,13 @@ type tiffTag struct {
 }
 
 // images adds directories for the first n planes, of which the first has a text.
-func (t *tiff) images(n int64, description string) {
+func (t *tiff) images(n int64, description string, isUnitSaid bool) {
 	for i := range n {
 		tags := append(t.plane(1), tiffTag{tag: 273, long: []uint64{uint64(t.base + i*t.size)}},
 			tiffTag{tag: 279, long: []uint64{uint64(t.size)}})
 		if i == 0 {
 			tags = append(tags, tiffTag{tag: 270, text: description})
-			tags = append(tags, t.resolution()...)
+			tags = append(tags, t.resolution(isUnitSaid)...)
 		}
 		t.directories = append(t.directories, tags)
 	}
@@ -190,27 +194,46 @@ func (t *tiff) plane(bands int) []tiffTag {
 }
 
 // resolution returns how many elements there are in a unit, for the two axes of a plane, if both
-// are known.
-func (t *tiff) resolution() []tiffTag {
+// are known. Where the text of the file says the unit of both, the resolution is per that unit.
+// Otherwise it is per centimetre (section 8), or without a unit.
+func (t *tiff) resolution(isUnitSaid bool) []tiffTag {
 	y, x := t.Axes[len(t.Axes)-2], t.Axes[len(t.Axes)-1]
-	if !x.HasStep || !y.HasStep {
+	if !x.HasStep || !y.HasStep || isUnitSaid && x.Unit != y.Unit {
 		return nil
 	}
-	return []tiffTag{{tag: 282, ratio: ratio(1 / math.Abs(x.Step))},
-		{tag: 283, ratio: ratio(1 / math.Abs(y.Step))},
-		{tag: 296, short: []uint16{1}}}
+	stepX, stepY, unit := math.Abs(x.Step), math.Abs(y.Step), uint16(1) // none
+	inX, inY := centimetres[omeUnits[x.Unit]], centimetres[omeUnits[y.Unit]]
+	if !isUnitSaid && inX > 0 && inY > 0 {
+		stepX, stepY, unit = stepX*inX, stepY*inY, 3
+	}
+	perX, perY := ratio(1/stepX), ratio(1/stepY)
+	if perX == nil || perY == nil {
+		return nil
+	}
+	return []tiffTag{{tag: 282, ratio: perX}, {tag: 283, ratio: perY},
+		{tag: 296, short: []uint16{unit}}}
 }
 
-// ratio returns two integers whose quotient is near f.
+// centimetres are the lengths of units.
+var centimetres = map[string]float64{"Å": 1e-8, "nm": 1e-7, "µm": 1e-4, "mm": 0.1, "cm": 1,
+	"m": 100}
+
+// ratio returns two integers whose quotient is near f, to six digits or more; nil if there are none
+// below 2^32.
 func ratio(f float64) []uint32 {
+	if f < 1 {
+		inverse := ratio(1 / f)
+		slices.Reverse(inverse)
+		return inverse
+	}
 	denominator := 1e6
 	for f*denominator > math.MaxUint32 && denominator > 1 {
 		denominator /= 10
 	}
-	if n := math.Round(f * denominator); n >= 1 && n <= math.MaxUint32 {
+	if n := math.Round(f * denominator); n <= math.MaxUint32 {
 		return []uint32{uint32(n), uint32(denominator)}
 	}
-	return []uint32{1, 1}
+	return nil
 }
 
 // header returns the bytes before the first plane.

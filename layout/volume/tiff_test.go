@@ -2,6 +2,7 @@ package volume
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"slices"
 	"testing"
@@ -76,4 +77,65 @@ func TestTIFFSizes(t *testing.T) {
 	if head, err := TIFF(many); err == nil {
 		t.Errorf("65,536 planes have a header of %d bytes", len(head))
 	}
+}
+
+// TestTIFFResolution: the resolution is per centimetre if the unit is a length. It is per that unit
+// if ImageJ's text says the unit, and is left out if TIFF cannot say it.
+func TestTIFFResolution(t *testing.T) {
+	imageJs, other := Type{Float, 4, false}, Type{Int, 4, false}
+	for _, tc := range []struct {
+		kind   Type
+		step   float64
+		unit   string
+		unitOf string // of the axis of lines, if that is another
+		ratio  float64
+		tag    uint16 // 0: none
+	}{
+		{other, 0.5, "micrometer", "", 20000, 3},
+		{imageJs, 0.5, "micrometer", "", 2, 1},
+		{imageJs, 0.5, "micrometer", "m", 0, 0},
+		{other, 2, "cm", "", 0.5, 3},
+		{other, -30, "m", "", 1.0 / 3000, 3},
+		{other, 25000, "m", "", 1 / 2.5e6, 3},
+		{other, 1.0 / 3, "nm", "", 3e7, 3},
+		{other, 0.25, "", "", 4, 1},
+		{other, 0.25, "degrees_north", "", 4, 1},
+		{other, 1e-300, "", "", 0, 0},
+		{other, math.Inf(1), "", "", 0, 0},
+	} {
+		x := Axis{Length: 2, Unit: tc.unit, Step: tc.step, HasStep: true}
+		y := x
+		if tc.unitOf != "" {
+			y.Unit = tc.unitOf
+		}
+		head, err := TIFF(Volume{Type: tc.kind, Axes: []Axis{y, x}})
+		if err != nil {
+			t.Errorf("%+v: %v", tc, err)
+			continue
+		}
+		found := firstTags(head)
+		if at, ok := found[282]; ok != (tc.tag > 0) {
+			t.Errorf("%+v: there is a resolution: %t", tc, ok)
+		} else if ok {
+			word := func(at uint32) float64 {
+				return float64(binary.LittleEndian.Uint32(head[at:]))
+			}
+			got := word(at) / word(at+4)
+			if math.Abs(got/tc.ratio-1) > 1e-6 || found[296] != uint32(tc.tag) {
+				t.Errorf("%+v: %g per unit %d", tc, got, found[296])
+			}
+		}
+	}
+}
+
+// firstTags returns the tags of the first directory of a little-endian TIFF file, with the value of
+// each or where its values are.
+func firstTags(head []byte) map[uint16]uint32 {
+	order := binary.LittleEndian
+	at, tags := order.Uint32(head[4:]), map[uint16]uint32{}
+	for range order.Uint16(head[at:]) {
+		tags[order.Uint16(head[at+2:])] = order.Uint32(head[at+10:])
+		at += 12
+	}
+	return tags
 }
