@@ -2,6 +2,7 @@ package integration
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -105,4 +106,37 @@ func TestDerivedFilesAreCopiedFirst(t *testing.T) {
 	}
 	dir := mount(t, filepath.Join(made, "one.zarr"), "--views", "json,npy,raw,nii,h5")
 	run(t, "sh", "-xc", copiedFirstScript, "sh", dir, filepath.Join(made, "a.npy"))
+}
+
+// headerFilesScript runs in a group with an array b, where files like b.nhdr are not listed. $1 is
+// the same group of a mount where they are, and $2 an ordinary folder.
+const headerFilesScript = `
+set -eu
+cp "$1/b.nhdr" "$2/"
+test ! -e b.nhdr
+echo mine >b.nhdr
+test "$(cat b.nhdr)" = mine
+mv b.nhdr c.nhdr
+cat c.nhdr >b.nhdr
+rm b.nhdr c.nhdr
+test ! -e b.nhdr
+mkdir copy
+cp "$1"/b.* copy/
+cmp b.raw copy/b.raw
+cmp "$2/b.nhdr" copy/b.nhdr # an ordinary file
+rm -r copy
+test -s b.raw
+`
+
+// TestHeaderFilesAreThereIfListed: b.nhdr is there only if --views names it. Otherwise the name is
+// that of an ordinary file, also of one that was copied from a mount with such files.
+func TestHeaderFilesAreThereIfListed(t *testing.T) {
+	store := treeStore(t)
+	listing := mount(t, store, "--views", "json,npy,raw,nhdr")
+	cmd := exec.Command("sh", "-xc", headerFilesScript, "sh", filepath.Join(listing, "g"),
+		t.TempDir())
+	cmd.Dir = filepath.Join(mount(t, store), "g")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 }

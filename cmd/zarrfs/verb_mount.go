@@ -102,7 +102,8 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 		"(default: those that they do not have in the store)")
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
 	flags.StringVar(&c.views, "views", strings.Join(view.KeeperNames(), ","),
-		"the views that are listed, of "+strings.Join(view.Names(), ", ")+"; all can be opened")
+		"the views that are listed, of "+strings.Join(view.Names(), ", ")+
+			"; the others can be opened, too, except "+strings.Join(view.NamesListedOnly(), ", "))
 	flags.StringVar(&c.hdf5Layout, "hdf5-layout", "contiguous",
 		"how .nc and .h5 files have arrays: contiguous, or chunked as the arrays are (for dask)")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")

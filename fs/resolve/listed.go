@@ -12,6 +12,11 @@ type listed struct{ views []view.View }
 // Views returns the views that were chosen to be listed where arrays have them.
 func (r listed) Views() []view.View { return r.views }
 
+// has reports whether an array has a file of view v.
+func (r listed) has(v view.View, a view.Subject) bool {
+	return v.Has(a) && (!view.IsListedOnly(v) || slices.Contains(r.views, v))
+}
+
 // ViewsOf returns the views under which an array is listed, where none of them was removed. If none
 // of the chosen views has all its data, it is listed with another one. Otherwise a copy of the
 // listed files would lack values without an error.

@@ -119,7 +119,7 @@ func (r *Resolver) Listed(n *zarrcore.Node) (view.Set, error) {
 // Lacks reports whether there is no array at path that has a file of view v.
 func (r *Resolver) Lacks(ctx context.Context, path string, v view.View) (bool, error) {
 	a, err := view.At(ctx, r.h, path, v)
-	return err == nil && !v.Has(a), err
+	return err == nil && !r.has(v, a), err
 }
 
 // Resolve finds what name stands for in the group at dir. The order decides where names clash:
@@ -272,7 +272,7 @@ func (r *Resolver) resolveAlone(ctx context.Context, name string) (Target, error
 	if err != nil {
 		return Target{n, v}, err
 	}
-	if !v.Has(view.OfRoot(n)) || r.removed.Has(n.Path, v) {
+	if !r.has(v, view.OfRoot(n)) || r.removed.Has(n.Path, v) {
 		err = iofs.ErrNotExist
 	}
 	return Target{n, v}, err
@@ -422,7 +422,7 @@ func (r *Resolver) Shows(ctx context.Context, n *zarrcore.Node, v view.View) (bo
 		return v.IsKeeper(), nil
 	case n.ShowsArray():
 		a, err := r.subject(ctx, n, v.HasBy())
-		return err == nil && v.Has(a), err
+		return err == nil && r.has(v, a), err
 	}
 	return v != view.Document && view.IsOf(v, n), nil
 }

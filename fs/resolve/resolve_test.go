@@ -45,7 +45,7 @@ func TestResolve(t *testing.T) {
 	r := newResolver(t)
 	for _, tc := range []struct{ dir, name, want string }{
 		{"", "a.npy", "a npy"}, {"", "a.raw", "a raw"}, {"", "a.json", "a json"},
-		{"", "a%.npy", ""},
+		{"", "a%.npy", ""}, {"", "a.mhd", "a mhd"}, {"", "a.nhdr", ""},
 		{"clash", "x%.raw", ""},
 		{"", "index.html", " index.html"}, {"ocean", "index.html", "ocean index.html"},
 		{"", "ocean.index.html", ""}, {"ocean", "index.npy", ""},

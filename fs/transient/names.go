@@ -50,7 +50,11 @@ func (t *Files) RefusesName(name string) error {
 		return nil
 	}
 	base, v := view.Split(name)
-	if v != nil {
+	switch {
+	case v != nil && view.IsListedOnly(v):
+		return fmt.Errorf("%w: there is no array %q, or --views does not name %s", errOther, base,
+			v.Name())
+	case v != nil:
 		return fmt.Errorf("%w: there is no array %q: copy its .%s or .%s first", errOther, base,
 			view.Document.Name(), view.Headed().Name())
 	}

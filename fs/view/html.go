@@ -125,7 +125,7 @@ func pageOf(n *zarrcore.Node) page.Page {
 		return p
 	}
 	for _, v := range views {
-		if v.Name() == "html" || !v.Has(Described(m)) {
+		if v.Name() == "html" || IsListedOnly(v) || !v.Has(Described(m)) {
 			continue
 		}
 		file := names.File(names.Show(path.Base(n.Path)), v.Name())

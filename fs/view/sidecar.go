@@ -13,9 +13,13 @@ import (
 // sidecarView is a text that says what the bytes in the .raw of an array are. An array that is the
 // store's root has none: its store, and so its .raw, may be shown under any name.
 type sidecarView struct {
-	name   string
-	header func(v volume.Volume, data string) ([]byte, error)
+	name       string
+	header     func(v volume.Volume, data string) ([]byte, error)
+	listedOnly bool // see IsListedOnly
 }
+
+// IsListedOnly implements ListedOnlyView.
+func (s *sidecarView) IsListedOnly() bool { return s.listedOnly }
 
 func (s *sidecarView) Name() string { return s.name }
 

@@ -37,7 +37,8 @@ type View interface {
 	// HasBy says what Has asks of an array. IsListed may ask for its elements, too.
 	HasBy() Criterion
 	// IsListed reports whether the file of an array that has one is listed. Others can be opened
-	// all the same. A derived view (IsDerived) is listed only if --views names it.
+	// all the same, except those of IsListedOnly. A derived view (IsDerived) is listed only if
+	// --views names it.
 	IsListed(a Subject) bool
 	// IsDescription reports whether a file alone says what such an array is: a new one then makes
 	// an array. Other files wait for their array. m is nil where there is no array yet.
@@ -64,18 +65,18 @@ var volumeViews = []View{
 	&volumeView{name: "nrrd", header: func(v volume.Volume) ([]byte, error) {
 		return volume.NRRD(v, "")
 	}},
-	&sidecarView{"nhdr", volume.NRRD},
+	&sidecarView{name: "nhdr", header: volume.NRRD, listedOnly: true},
 	&volumeView{name: "nii", header: volume.NIfTI},
 	&volumeView{name: "mha", header: func(v volume.Volume) ([]byte, error) {
 		return volume.MetaImage(v, "")
 	}},
-	&sidecarView{"mhd", volume.MetaImage},
+	&sidecarView{name: "mhd", header: volume.MetaImage},
 	&volumeView{name: "mrc", header: volume.MRC},
 	&volumeView{name: "fits", header: volume.FITS, block: volume.FITSBlock},
 	&volumeView{name: "vtkhdf", header: vtkHDF},
 	&volumeView{name: "tif", header: volume.TIFF},
 	&volumeView{name: "ome.tif", header: volume.OMETIFF},
-	&sidecarView{"raw.hdr", func(v volume.Volume, _ string) ([]byte, error) {
+	&sidecarView{name: "raw.hdr", header: func(v volume.Volume, _ string) ([]byte, error) {
 		return volume.ENVI(v)
 	}},
 }
@@ -146,10 +147,26 @@ type GroupView interface {
 	HasGroup(n *zarrcore.Node) bool
 }
 
+// A ListedOnlyView is a derived view whose files may be there only if --views names it.
+type ListedOnlyView interface {
+	View
+	// IsListedOnly reports whether it is so. Programs would look for such a file beside one that
+	// they open, and read it in place of that one. Bio-Formats takes "a.nhdr" for the header of
+	// "a.tif", and then finds fewer axes.
+	IsListedOnly() bool
+}
+
+// IsListedOnly reports whether v is such a view.
+func IsListedOnly(v View) bool {
+	s, ok := v.(ListedOnlyView)
+	return ok && s.IsListedOnly()
+}
+
 // IsDerived reports whether the files of a view show what an array has in its other files. They are
-// for programs that know no other format. They can always be opened, but are listed only if --views
-// names the view. No array is made, removed or renamed by them. A name of such a file means a view
-// only where its array, or its group, is there. Otherwise it is that of an ordinary file.
+// for programs that know no other format. They are listed only if --views names the view. Otherwise
+// they can still be opened, except those of IsListedOnly. No array is made, removed or renamed by
+// them. A name of such a file means a view only where its array, or its group, is there. Otherwise
+// it is that of an ordinary file.
 func IsDerived(v View) bool { return !v.IsKeeper() }
 
 // IsOf reports whether a node that is not a link can have a file of view v.
@@ -208,6 +225,13 @@ func Names() []string { return namesOf(views) }
 
 // KeeperNames returns the names of the views that are listed where nothing else is said.
 func KeeperNames() []string { return namesOf(Keeping()) }
+
+// NamesListedOnly returns the names of the views whose files are there only if they are listed.
+func NamesListedOnly() []string {
+	return namesOf(slices.DeleteFunc(slices.Clone(views), func(v View) bool {
+		return !IsListedOnly(v)
+	}))
+}
 
 func namesOf(views []View) []string {
 	names := make([]string, len(views))
