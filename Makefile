@@ -86,7 +86,7 @@ measures: ## print how large the rooms are, the maps by path, and how plain the 
 fuzz: ## run every fuzz target 250,000 times, 10^7 in all (an hour); FUZZ=compress for some of them
 	@integration/fuzz.sh $(FUZZRUNS) $(FUZZ)
 
-peers: ## install the Python libraries that the comparisons need
+peers: ## install the libraries and programs that the comparisons need
 	@integration/interop/venvs.sh
 
 servers: ## install the servers of object stores that tests run (some minutes)

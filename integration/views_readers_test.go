@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// readViews are the derived views that other programs open in TestReadersOfVolumes.
-var readViews = []string{"nrrd", "nhdr", "nii", "mha", "mhd", "mrc", "fits", "vtkhdf", "raw.hdr",
-	"tif", "ome.tif"}
+// readViews are the views that other programs open in TestReadersOfVolumes.
+var readViews = []string{"npy", "nrrd", "nhdr", "nii", "mha", "mhd", "mrc", "fits", "vtkhdf",
+	"raw.hdr", "tif", "ome.tif"}
 
 // TestReadersOfVolumes: common programs open the files of derived views, and find the values,
 // names, units and places that zarr-python reads.

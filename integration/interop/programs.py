@@ -16,7 +16,7 @@ JAVA = os.path.join(HERE, "zarr-java", "target")
 COMMANDS = {
     "zarrs-crate": [os.path.join(HERE, "zarrs-crate", "target", "release", "zarrs-interop")],
     "zarr-java": ["java", "-cp", ":".join(os.path.join(JAVA, part)
-        for part in ("classes", "lib/*", "bioformats_package.jar")), "Interop"],
+        for part in ("classes", "lib/*", "../../image-readers/target/bioformats.jar")), "Interop"],
 }
 
 

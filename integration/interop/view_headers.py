@@ -42,8 +42,8 @@ def main():
             np.fromfile(f"{folder}/{number}.raw", said["dtype"]).reshape(said["shape"]).view(Array)
         )
         for package, open_file in view_readers.READERS[view]:
-            if package in ("vtk", "gdal"):
-                continue
+            if package not in ("pynrrd", "simpleitk", "nibabel", "mrcfile", "astropy", "tifffile"):
+                continue  # they have rules for single arrays of the stores, or start programs
             if package == "simpleitk" and view == "nrrd" and said["channels"]:
                 continue  # it makes channels the last axis, and cannot have two of them
             try:

@@ -4,9 +4,13 @@ view_readers.py STORES MOUNT VIEW compares all arrays of the stores that have su
 prints how many there were. It exits with 1 if any is different.
 """
 
+import atexit
+import functools
 import importlib.metadata
 import os
+import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import zarr
@@ -361,9 +365,9 @@ def tifffile(path, array):
         values = f.asarray()
         kept = f.pages[0].tags
     if path.endswith("image/1.tif"):
-        x, y = (kept[tag].value for tag in ("XResolution", "YResolution"))
-        if x[0] / x[1] != 2 or y[0] / y[1] != 2:
-            raise ValueError(f"resolutions are {x}, {y}")
+        x, y, unit = (kept[tag].value for tag in ("XResolution", "YResolution", "ResolutionUnit"))
+        if x[0] / x[1] != 20000 or y[0] / y[1] != 20000 or unit != 3:
+            raise ValueError(f"resolutions are {x}, {y} in unit {unit}, expected 20000 per cm")
     # Channels and time are elsewhere in ImageJ's files: their planes are in the order of the file.
     return Found(values.reshape(array.shape))
 
@@ -446,8 +450,133 @@ def in_one_unit(path, steps, starts, rank):
     return steps[:rank][::-1], starts[:rank][::-1]
 
 
+@functools.cache
+def plain_name(store):
+    """Another name of a store. napari takes a path with a folder "x.zarr" for a store itself."""
+    folder = tempfile.TemporaryDirectory()
+    os.symlink(store, os.path.join(folder.name, "s"))
+    return folder, os.path.join(folder.name, "s")
+
+
+@reader("ome.tif", "napari")
+@reader("tif", "napari")
+@reader("npy", "napari")
+def napari(path, array):
+    from napari_builtins.io import napari_get_reader
+
+    store = path[: path.index(".zarr/") + 5]
+    path = plain_name(store)[1] + path[len(store) :]
+    ((values, *_),) = napari_get_reader(path)(path)
+    if path.endswith(".npy"):
+        values = values.view("u1") if array.dtype.kind == "b" else values
+        return Found(values)
+    if is_one_image(path, array):
+        return None  # it has bands as colours, after lines and columns
+    return Found(np.asarray(values).reshape(array.shape))
+
+
+class Java:
+    """ImageJ and Bio-Formats, in one process; see image-readers/Images.java."""
+
+    TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "image-readers", "target")
+
+    def __init__(self):
+        places = [os.path.join(self.TARGET, p) for p in ("classes", "lib/*", "bioformats.jar")]
+        self.process = subprocess.Popen(["java", "-cp", ":".join(places), "Images"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        atexit.register(self.process.communicate)  # it ends, and has closed all files
+        versions = self.line()
+        if len(versions) != 2:
+            raise RuntimeError("ImageJ and Bio-Formats do not start: make peers")
+        self.versions = dict(zip(("imagej", "bioformats"), versions))
+
+    def line(self):
+        return self.process.stdout.readline().decode().rstrip("\n").split("\t")
+
+    def open(self, program, path):
+        """Returns what the program finds, and the names of the channels."""
+        self.process.stdin.write(f"{program} {path}\n".encode())
+        self.process.stdin.flush()
+        dtype, *fields = self.line()
+        if dtype == "error":
+            raise ValueError(fields[0])
+        shape, steps, units, channels, size = (f.split(",") for f in fields)
+        values = np.frombuffer(self.process.stdout.read(int(size[0])), dtype)
+        steps = [... if s == "-" else float(s) for s in steps]
+        units = [... if u == "-" else u for u in units]
+        return Found(values.reshape([int(n) for n in shape]), steps, None, None, units), channels
+
+
+@functools.cache
+def java():
+    return Java()
+
+
+def has_java():
+    """Whether ImageJ and Bio-Formats are installed. With ZARRFS_REQUIRE_PEERS=1 they must be."""
+    if os.path.exists(os.path.join(Java.TARGET, "made-of")) or os.environ.get(
+            "ZARRFS_REQUIRE_PEERS") == "1":
+        return True
+    print("SKIPPED: ImageJ and Bio-Formats are not installed: make peers")
+    return False
+
+
+def is_one_image(path, array):
+    """Whether a .tif has all planes in one image, as GeoTIFF has bands."""
+    import tifffile
+
+    with tifffile.TiffFile(path) as f:
+        return array.ndim > 2 and len(f.pages) == 1
+
+
+@reader("tif", "imagej")
+def imagej(path, array):
+    if array.dtype.str[1:] not in ("b1", "u1", "u2", "i2", "f4"):
+        return None  # it has integers of 32 bits as floats, int8 as uint8, and opens no others
+    if is_one_image(path, array):
+        return None  # it shows the first band alone
+    found, _ = java().open("imagej", path)
+    if path.endswith("image/stack.tif"):
+        found.values = found.values.transpose(0, 2, 1, 3, 4)
+    elif array.ndim > 3 and found.values.shape[:2] != (1, 1):
+        raise ValueError(f"it has the planes as {found.values.shape}")
+    if path.endswith("image/1.tif"):
+        found.steps[:3] = [...] * 3  # its axes are not in ImageJ's order
+        found.units = [...] * 3 + ["micrometer" if u == "µm" else u for u in found.units[3:]]
+    else:
+        found.steps = found.units = None
+    found.values = found.values.reshape(array.shape)
+    return found
+
+
+@reader("nii", "bioformats")
+@reader("ome.tif", "bioformats")
+@reader("tif", "bioformats")
+def bioformats(path, array):
+    if array.dtype.kind == "c" or array.dtype.str[1:] in ("i8", "u8", "f2"):
+        return None  # it gives float16 as float32, and opens no others
+    if path.endswith(".tif") and is_one_image(path, array):
+        return None  # it takes bands for colours
+    if path.endswith(".nii") and array.ndim > 4:
+        return None  # it takes the planes of five axes in another order than NIfTI has them
+    found, channels = java().open("bioformats", path)
+    if path.endswith(("stack.tif", "stack.ome.tif")):
+        found.values = found.values.transpose(0, 2, 1, 3, 4)
+    found.values = found.values.reshape(array.shape)
+    if not path.endswith("image/1.ome.tif"):
+        found.steps = found.units = None
+        return found
+    if channels != ["DAPI", "GFP", "RFP"]:
+        raise ValueError(f"the channels are {channels}")
+    names = {"µm": "micrometer", "s": "second"}
+    found.units = [names.get(u, u) for u in found.units]
+    return found
+
+
 def version(package):
-    """Returns the version of a package of Python, or of GDAL's programs."""
+    """Returns the version of a package of Python, of GDAL's programs, or of programs in Java."""
+    if package in ("imagej", "bioformats"):
+        return java().versions[package]
     if package != "gdal":
         return importlib.metadata.version(package)
     import subprocess
@@ -463,6 +592,10 @@ def main():
     stores, mount, view = sys.argv[1:]
     wrong = 0
     for package, open_file in READERS[view]:
+        if package in ("imagej", "bioformats"):
+            if not has_java():
+                continue
+            java()  # if it does not start, that is said once
         seen = different = 0
         for store, path, array in arrays(stores):
             file = f"{mount}/{store}/{path}.{view}"

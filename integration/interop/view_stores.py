@@ -124,6 +124,7 @@ def image(root):
         group.attrs["ome"] = {"version": "0.5", "multiscales": scales, "omero": omero}
     else:
         group.attrs.update({"multiscales": scales, "omero": omero})
+    create(group, "stack", values((2, 3, 4, 5, 7), "u2"), names="tzcyx")  # ImageJ's order
 
 
 def climate(root):
