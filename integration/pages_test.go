@@ -1,8 +1,10 @@
 package integration
 
 import (
+	"bytes"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -92,5 +94,40 @@ func TestNodePages(t *testing.T) {
 	must(t, os.Remove(index))
 	if _, err := os.Stat(filepath.Join(store, "ocean", "a", "zarr.json")); err != nil {
 		t.Errorf("after the removal of a page: %v", err)
+	}
+}
+
+// TestPagesInChromium: a browser shows the pages of a mount, and in that of an array its picture.
+func TestPagesInChromium(t *testing.T) {
+	needTools(t, map[string]string{"chromium": "chromium"})
+	path, _ := exec.LookPath("chromium")
+	if at, err := filepath.EvalSymlinks(path); err != nil || strings.Contains(at, "snap") {
+		t.Skipf("SKIPPED: a browser in a snap sees no mount: %s, %v", at, err)
+	}
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	if out, err := command(pythonThree(t), "-c", pagedStore, store); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	dir := mount(t, store)
+	for _, page := range []struct {
+		name, text string
+		pictures   int
+	}{
+		{"index.html", `<a href="./ocean.html">ocean</a>`, 0},
+		{"ocean.html", "&lt;script&gt;alert(1)&lt;/script&gt;", 0},
+		{"ocean/index.html", `<a href="./a.html">a</a>`, 0},
+		{"ocean/a.html", "3 of 6 chunks", 1},
+	} {
+		printed := filepath.Join(t.TempDir(), "page.pdf")
+		shown := run(t, "timeout", "120", "chromium", "--headless", "--no-sandbox", "--disable-gpu",
+			"--user-data-dir="+t.TempDir(), "--dump-dom", "--print-to-pdf="+printed,
+			"file://"+filepath.Join(dir, page.name))
+		if !strings.Contains(shown, page.text) {
+			t.Errorf("%s has no %q:\n%s", page.name, page.text, shown)
+		}
+		pdf, err := os.ReadFile(printed)
+		if got := bytes.Count(pdf, []byte("/Subtype /Image")); err != nil || got != page.pictures {
+			t.Errorf("%s: %d pictures, expected %d; %v", page.name, got, page.pictures, err)
+		}
 	}
 }
