@@ -29,7 +29,7 @@ PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) \
 .DEFAULT_GOAL := help
 .PHONY: help build check demo test mistakes race lint measures fuzz peers servers interop \
 	interop-far interop-all everyday model kill faults races limits prove bench bench-quick \
-	bench-write bench-against ls-bench bench-open bench-groups clean
+	bench-write bench-against ls-bench bench-open bench-groups bench-views clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -177,6 +177,10 @@ bench-open: check build peers ## time opening arrays of a million chunks beside 
 
 bench-groups: check build peers ## time scans through .nc and .h5 of a group, and opening them
 	$(PYVIEWS) integration/bench/group_bench.py --bin $(BIN) --data $(BENCH)
+
+bench-views: check build peers ## time reads through .nc by h5py, netCDF4 and xarray (20 minutes)
+	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) W1 W2 W3 W4
+	$(PYVIEWS) integration/bench/view_bench.py --bin $(BIN) --data $(BENCH) --rounds $(ROUNDS) $(W)
 
 # It needs root, and Python 3.12 or later. FAR_ARGS=--peers= leaves out the other libraries.
 .PHONY: bench-remote
