@@ -145,8 +145,8 @@ func (n opening) open(flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.Place().IsGone() && !n.isBack(n.ctx) {
 		return nil, 0, n.lookAgain(n.ctx)
 	}
-	if n.Place().IsReplaced() {
-		return nil, 0, syscall.ESTALE // the kernel looks the name up again
+	if errno := n.staleness(); errno != 0 {
+		return nil, 0, errno
 	}
 	if x := n.announced(); x != nil {
 		n.fs.creation.HasCome(n.ctx, x)

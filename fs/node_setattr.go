@@ -25,8 +25,8 @@ var (
 func (n *fileNode) Setattr(
 	ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut,
 ) syscall.Errno {
-	if fh == nil && n.Place().IsReplaced() {
-		return syscall.ESTALE // the kernel looks the name up again
+	if errno := n.staleness(); fh == nil && errno != 0 {
+		return errno
 	}
 	out.Ino = n.Number()
 	n.sayModesStay(in)
