@@ -15,14 +15,20 @@ import tempfile
 import numpy as np
 import zarr
 
-# Expected of the axes of the second level of the image, of the climate's height and of the image of
-# the sky: each from the slowest axis to the fastest.
+# Expected of the axes of the second level of the image, of the cells, of the climate's height and of
+# the image of the sky: each from the slowest axis to the fastest.
 PLACES = {
     "image/1": {
         "names": list("tczyx"),
         "steps": [0.5, None, 2.0, 0.5, 0.5],
         "starts": [0, None, 10.0, 0.125, 0.125],
         "units": ["second", "", "micrometer", "micrometer", "micrometer"],
+    },
+    "micro/cells": {
+        "names": list("zyx"),
+        "steps": [2.0, 0.5, 0.25],
+        "starts": [10.0, 0.125, 0.5],
+        "units": ["micrometer"] * 3,
     },
     "climate/height": {
         "names": ["lat", "lon"],
@@ -189,10 +195,16 @@ def nibabel(path, array):
     wanted = attributes.get("scale_factor"), attributes.get("add_offset")
     if not all(isclose(a, b) for a, b in zip((slope, offset), wanted) if b is not None):
         raise ValueError(f"slope and offset are {slope}, {offset}, expected {wanted}")
-    if array.ndim != 2:
+    if array.ndim > 3:
         return Found(values)
-    matrix = image.affine
-    return Found(values, [matrix[1, 1], matrix[0, 0]], [matrix[1, 3], matrix[0, 3]])
+    axes, matrix = range(array.ndim - 1, -1, -1), image.affine
+    unit = {"micron": "micrometer"}.get(image.header.get_xyzt_units()[0], ...)
+    return Found(
+        values,
+        [matrix[i, i] for i in axes],
+        [matrix[i, 3] for i in axes],
+        units=[unit] * array.ndim,
+    )
 
 
 @reader("nii", "simpleitk")
@@ -246,20 +258,24 @@ GEO = {
 GEO["height"] = [-11.0, 2.0, 0.0, 62.5, 0.0, -5.0], None
 
 
+def place_by_gdal(path):
+    """Returns the transform that GDAL finds in a file, if any, and the text of the system."""
+    import json
+
+    out = subprocess.run(["gdalinfo", "-json", path], check=True, capture_output=True)
+    info = json.loads(out.stdout)
+    return info.get("geoTransform"), info.get("coordinateSystem", {}).get("wkt", "")
+
+
 @reader("tif", "gdal")
 def gdal_tif(path, array):
-    import json
-    import subprocess
-
     name = os.path.basename(path)[:-4]
     if name not in GEO:
         return None  # the other arrays have no place; their planes are images of their own
-    out = subprocess.run(["gdalinfo", "-json", path], check=True, capture_output=True)
-    info = json.loads(out.stdout)
+    found, wkt = place_by_gdal(path)
     transform, code = GEO[name]
-    if info["geoTransform"] != transform:
-        raise ValueError(f"the transform is {info['geoTransform']}, expected {transform}")
-    wkt = info.get("coordinateSystem", {}).get("wkt", "")
+    if found != transform:
+        raise ValueError(f"the transform is {found}, expected {transform}")
     if (code is None) != (wkt == "") or code and not wkt.endswith(f'ID["EPSG",{code}]]'):
         raise ValueError(f"the reference system is {wkt}, expected {code}")
     return Found(translated(path, array))
@@ -272,9 +288,9 @@ def mrcfile(path, array):
     with mrcfile.open(path) as f:
         found = Found(f.data)
         size, origin = f.voxel_size, f.header.origin
-        name = path.split("/")[-2]
-        if name == "plane":
-            found.steps, found.starts = [size.y, size.x], [origin.y, origin.x]
+        if path.endswith("cells.mrc"):  # in angstroms
+            found.steps = [n / 1e4 for n in (size.z, size.y, size.x)]
+            found.starts = [n / 1e4 for n in (origin.z, origin.y, origin.x)]
     return found
 
 
@@ -415,7 +431,10 @@ def vtk(path, array):
     read.Update()
     image = read.GetOutput()
     values = vtk_to_numpy(image.GetPointData().GetScalars()).reshape(array.shape)
-    return Found(values)
+    steps = image.GetSpacing()[::-1]
+    if path.endswith("nrrd"):
+        steps = None  # it gives each axis the step of the next, also of files that pynrrd has written
+    return Found(values, steps, image.GetOrigin()[::-1])
 
 
 @reader("vtkhdf", "vtk")
@@ -543,6 +562,9 @@ def imagej(path, array):
     if path.endswith("image/1.tif"):
         found.steps[:3] = [...] * 3  # its axes are not in ImageJ's order
         found.units = [...] * 3 + ["micrometer" if u == "µm" else u for u in found.units[3:]]
+    elif path.endswith("micro/cells.tif"):
+        found.steps = found.steps[2:]
+        found.units = ["micrometer" if u == "micron" else u for u in found.units[2:]]
     else:
         found.steps = found.units = None
     found.values = found.values.reshape(array.shape)
@@ -563,12 +585,15 @@ def bioformats(path, array):
     if path.endswith(("stack.tif", "stack.ome.tif")):
         found.values = found.values.transpose(0, 2, 1, 3, 4)
     found.values = found.values.reshape(array.shape)
+    names = {"µm": "micrometer", "s": "second"}
+    if path.endswith("micro/cells.ome.tif"):
+        found.steps, found.units = found.steps[2:], [names.get(u, u) for u in found.units[2:]]
+        return found
     if not path.endswith("image/1.ome.tif"):
         found.steps = found.units = None
         return found
     if channels != ["DAPI", "GFP", "RFP"]:
         raise ValueError(f"the channels are {channels}")
-    names = {"µm": "micrometer", "s": "second"}
     found.units = [names.get(u, u) for u in found.units]
     return found
 

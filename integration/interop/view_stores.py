@@ -127,6 +127,26 @@ def image(root):
     create(group, "stack", values((2, 3, 4, 5, 7), "u2"), names="tzcyx")  # ImageJ's order
 
 
+def micro(root):
+    """An image of three axes, with steps in micrometers."""
+    group = root.create_group("micro")
+    create(group, "cells", values((3, 5, 7), "f4"), names="zyx")
+    axes = [{"name": n, "type": "space", "unit": "micrometer"} for n in "zyx"]
+    level = {
+        "path": "cells",
+        "coordinateTransformations": [
+            {"type": "scale", "scale": [2.0, 0.5, 0.25]},
+            {"type": "translation", "translation": [10.0, 0.125, 0.5]},
+        ],
+    }
+    scales = [{"version": "0.4", "name": "cells", "axes": axes, "datasets": [level]}]
+    if root.metadata.zarr_format == 3:
+        del scales[0]["version"]
+        group.attrs["ome"] = {"version": "0.5", "multiscales": scales}
+    else:
+        group.attrs["multiscales"] = scales
+
+
 def climate(root):
     """A dataset whose axes are said by coordinate variables, one of them not regular."""
     group = root.create_group("climate")
@@ -219,6 +239,7 @@ def main():
         root = zarr.create_group(f"{sys.argv[1]}/s{fmt}.zarr", zarr_format=fmt, overwrite=True)
         kinds(root)
         image(root)
+        micro(root)
         climate(root)
         sky(root)
         rasters(root)
