@@ -26,9 +26,29 @@ func describePart(whole volume.Volume, part zarrcore.Slice) (volume.Volume, erro
 		}
 		v.Axes = append(v.Axes, now)
 	}
+	v.Place = placeOfPart(whole.Place, part, v.Axes)
 	v.IsPacked = v.IsPacked && v.Type == whole.Type
 	v.HasBlank = v.HasBlank && v.Type == whole.Type
 	return v, nil
+}
+
+// placeOfPart returns where the last two axes of a part lie on Earth, from where those of the whole
+// array do. It is unknown if they are other axes, or if the elements are others.
+func placeOfPart(p volume.Place, part zarrcore.Slice, shown []volume.Axis) volume.Place {
+	n := len(part.Along)
+	if !p.Known || part.Dropped[n-2] || part.Dropped[n-1] {
+		return volume.Place{}
+	}
+	line, column := part.Along[n-2], part.Along[n-1]
+	if shown[len(shown)-1].Length != column.Count {
+		return volume.Place{}
+	}
+	for _, c := range []*[3]float64{&p.X, &p.Y} {
+		c[0] += c[1]*float64(column.Start) + c[2]*float64(line.Start)
+		c[1] *= float64(column.Step)
+		c[2] *= float64(line.Step)
+	}
+	return p
 }
 
 // along returns some indexes of an axis as an axis.

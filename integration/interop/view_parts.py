@@ -41,11 +41,53 @@ FITS = [
     ("ranks/five_u1", "4=1", np.s_[..., 1]),
     ("sky/flux", "y=2:5", np.s_[2:5]),
 ]
+TIFF = [
+    ("image/1", "0=1,1=2", np.s_[1, 2]),
+    ("image/1", "1=1,2=1:3", np.s_[:, 1, 1:3]),
+    ("climate/height", "lat=1:4", np.s_[1:4]),
+    ("rasters/cf", "1=2:5,2=3:", np.s_[:, 2:5, 3:]),
+    ("rasters/cf", "0=1,2=::2", np.s_[1, :, ::2]),
+    ("rasters/cf", "1=2", np.s_[:, 2]),
+    ("rasters/gdal", "y=::-1,x=1::3", np.s_[::-1, 1::3]),
+    ("rasters/geozarr", "0=2:", np.s_[2:]),
+    ("rasters/rotated", "0=1:,1=2:", np.s_[1:, 2:]),
+]
 
 
 def by_h5py(path):
     with h5py.File(path, "r") as f:
         return f["VTKHDF/PointData/values"][...]
+
+
+def corner(name, part):
+    """The transform of GDAL that a part has; None if its last two axes have no place on Earth."""
+    if name not in view_readers.GEO:
+        return None
+    whole = view_readers.GEO[name][0]
+    lines, columns = np.indices((5, 10) if name == "height" else (6, 8))
+    part = part if isinstance(part, tuple) else (part,)
+    rank = 3 if name == "cf" else 2
+    last = (part + (slice(None),) * rank)[:rank][-2:]
+    if not all(isinstance(i, slice) for i in last):
+        return None
+    lines, columns = lines[last], columns[last]
+    steps = [lines[1, 0] - lines[0, 0], columns[0, 1] - columns[0, 0]]
+    x, y = (
+        whole[i] + (columns[0, 0] + 0.5) * whole[i + 1] + (lines[0, 0] + 0.5) * whole[i + 2]
+        for i in (0, 3)
+    )
+    by_x, by_y = ([whole[i + 1] * steps[1], whole[i + 2] * steps[0]] for i in (0, 3))
+    return [x - sum(by_x) / 2, *by_x, y - sum(by_y) / 2, *by_y]
+
+
+def tiff_differs(path, name, part, wanted):
+    """Returns what is different about a .tif of a part, or about its place on Earth."""
+    if why := view_readers.values_differ(view_readers.tifffile(path, wanted).values, wanted):
+        return why
+    found, expected = view_readers.place_by_gdal(path)[0], corner(os.path.basename(name), part)
+    if (found is None) != (expected is None) or found and not np.allclose(found, expected, rtol=0):
+        return f"the transform is {found}, expected {expected}"
+    return ""
 
 
 def differs(path, wanted):
@@ -62,7 +104,7 @@ def main():
     stores, mount = sys.argv[1:]
     seen = wrong = 0
     for fmt in 2, 3:
-        for view, parts in ("vtkhdf", VTKHDF), ("fits", FITS):
+        for view, parts in ("vtkhdf", VTKHDF), ("fits", FITS), ("tif", TIFF):
             for name, text, part in parts:
                 at = f"s{fmt}.zarr/{name}"
                 stored = zarr.open_array(f"{stores}/{at}", mode="r")
@@ -71,7 +113,11 @@ def main():
                 path = f"{mount}/{at}@{{{text}}}.{view}"
                 seen += 1
                 try:
-                    why = differs(path, wanted)
+                    why = (
+                        tiff_differs(path, name, part, wanted)
+                        if view == "tif"
+                        else differs(path, wanted)
+                    )
                 except Exception as e:
                     why = f"{type(e).__name__}: {e}"
                 if why:

@@ -15,8 +15,8 @@ import tempfile
 import numpy as np
 import zarr
 
-# Expected of the axes of the second level of the image, of the cells, of the climate's height and of
-# the image of the sky: each from the slowest axis to the fastest.
+# Expected of the axes of the second level of the image, of the cells, of the climate's height and
+# of the image of the sky: each from the slowest axis to the fastest.
 PLACES = {
     "image/1": {
         "names": list("tczyx"),
@@ -433,7 +433,7 @@ def vtk(path, array):
     values = vtk_to_numpy(image.GetPointData().GetScalars()).reshape(array.shape)
     steps = image.GetSpacing()[::-1]
     if path.endswith("nrrd"):
-        steps = None  # it gives each axis the step of the next, also of files that pynrrd has written
+        steps = None  # it gives each axis the step of the next, also in files of pynrrd
     return Found(values, steps, image.GetOrigin()[::-1])
 
 
