@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,6 +96,21 @@ func TestGroupFiles(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGroupFilesOfSmallFloats: h5py and netCDF4 read all numbers of the types of one and two bytes,
+// as ml_dtypes has them. What HDF5 cannot describe is bytes, with an attribute that says what they
+// are. netCDF4 leaves out complex numbers of such parts, with a warning.
+func TestGroupFilesOfSmallFloats(t *testing.T) {
+	zarrfs(t)
+	store := filepath.Join(t.TempDir(), "small.zarr")
+	generate(t, viewsPython(t), "interop/group_floats.py", "make", store)
+	s := groupStore{store, mount(t, store), "small"}
+	compared := compareBy(t, "interop/group_floats.py", "read", s.file(".h5"), s.file(".nc"))
+	want := map[string]int{"h5 h5py": 11, "nc h5py": 11, "nc netCDF4": 9}
+	if !maps.Equal(compared, want) {
+		t.Errorf("compared %v, expected %v", compared, want)
 	}
 }
 

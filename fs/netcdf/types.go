@@ -188,11 +188,10 @@ func extension(t dtype.Type) (is hdf5.Type, plain bool) {
 	return hdf5.Opaque(int(t.Size)), false
 }
 
-// complexParts are the parts of complex numbers that NumPy has not.
+// complexParts are the parts of complex numbers that NumPy does not have. Those of parts of one byte
+// are left out, because h5py cannot open them.
 var complexParts = map[string]string{
 	"complex_float16": "float16", "complex_bfloat16": "bfloat16",
-	"complex_float8_e4m3": "float8_e4m3", "complex_float8_e5m2": "float8_e5m2",
-	"complex_float8_e3m4": "float8_e3m4",
 }
 
 // fixedMost is the greatest width in bytes of a string whose array has elements of no fixed size.
