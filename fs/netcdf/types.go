@@ -188,8 +188,8 @@ func extension(t dtype.Type) (is hdf5.Type, plain bool) {
 	return hdf5.Opaque(int(t.Size)), false
 }
 
-// complexParts are the parts of complex numbers that NumPy does not have. Those of parts of one byte
-// are left out, because h5py cannot open them.
+// complexParts are the parts of complex numbers that NumPy does not have. Those of parts of one
+// byte are left out, because h5py cannot open them.
 var complexParts = map[string]string{
 	"complex_float16": "float16", "complex_bfloat16": "bfloat16",
 }

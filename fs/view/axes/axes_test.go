@@ -197,9 +197,15 @@ func TestPlaces(t *testing.T) {
 		`{"spatial:transform": [1, 2, 3, 4, 5, 6],
 			"spatial:registration": "node"}`: "{true [3 1 2] [6 4 5] 0 false}",
 		`{"_CRS": {"url": "http://www.opengis.net/def/crs/EPSG/0/32632"}}`: nowhere,
+		at + `"spatial:shape": [4, 5]}`:                                    north + "0 false}",
+		at + `"spatial:shape": [8, 10]}`:                                   nowhere,
+		at + `"spatial:dimensions": ["v", "u"]}`:                           north + "0 false}",
+		at + `"spatial:dimensions": ["u", "v"]}`:                           nowhere,
+		at + `"spatial:transform_type": "affine"}`:                         north + "0 false}",
+		at + `"spatial:transform_type": "rpc"}`:                            nowhere,
 	} {
 		k := Known{Array: &meta.Array{Shape: []int64{4, 5}, Attributes: document(t, attributes),
-			Type: dtype.Type{Kind: dtype.Uint, Size: 1}}}
+			DimensionNames: []string{"v", "u"}, Type: dtype.Type{Kind: dtype.Uint, Size: 1}}}
 		k.Mapping = func(name string) pyjson.Value {
 			if name != "m" {
 				return pyjson.Value{}

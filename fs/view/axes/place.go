@@ -19,6 +19,8 @@ type geo struct {
 	isProjected  bool      // they are those of a projection
 	corner       []float64 // x and y of the first corner, and their steps by column and by line
 	isOfElements bool      // corner is the centre of the first element
+
+	lines, columns volume.Axis // of the array
 }
 
 // addPlace adds where on Earth the last two axes lie, if conventions say that they do.
@@ -26,13 +28,13 @@ func (k Known) addPlace(v *volume.Volume) {
 	if len(v.Axes) < 2 {
 		return
 	}
-	var g geo
+	y, x := v.Axes[len(v.Axes)-2], v.Axes[len(v.Axes)-1]
+	g := geo{lines: y, columns: x}
 	g.read(k.Group)
 	g.read(k.Array.Attributes)
 	if name := k.Array.Attributes.Get("grid_mapping").Text(); name != "" && k.Mapping != nil {
 		g.read(k.Mapping(name))
 	}
-	y, x := v.Axes[len(v.Axes)-2], v.Axes[len(v.Axes)-1]
 	g.isDegrees = g.isDegrees || strings.HasPrefix(x.Unit, "degree") &&
 		strings.HasPrefix(y.Unit, "degree")
 	switch {
@@ -87,7 +89,7 @@ func (g *geo) readCorner(a pyjson.Value) {
 		}
 		g.corner, g.isOfElements = []float64{n[0], n[3], n[1], n[2], n[4], n[5]}, false
 	}
-	if list := a.Get("spatial:transform").Elems(); len(list) == 6 {
+	if list := a.Get("spatial:transform").Elems(); len(list) == 6 && g.isGridOf(a) {
 		n := make([]float64, 6)
 		for i := range n {
 			f, ok := finite(list[i])
@@ -99,6 +101,28 @@ func (g *geo) readCorner(a pyjson.Value) {
 		g.corner = []float64{n[2], n[5], n[0], n[1], n[3], n[4]}
 		g.isOfElements = a.Get("spatial:registration").Text() == "node"
 	}
+}
+
+// isGridOf reports whether the transform of attributes by GeoZarr is for the array. That of a group
+// is for all arrays in it of that shape and those axes
+// (https://github.com/zarr-conventions/spatial).
+func (g *geo) isGridOf(a pyjson.Value) bool {
+	kind := a.Get("spatial:transform_type")
+	if kind.Exists() && kind.Text() != "affine" {
+		return false
+	}
+	for i, axis := range []volume.Axis{g.lines, g.columns} {
+		if shape := a.Get("spatial:shape").Elems(); len(shape) == 2 {
+			if n, ok := shape[i].Int64(); ok && n != axis.Length {
+				return false
+			}
+		}
+		if names := a.Get("spatial:dimensions").Elems(); len(names) == 2 && axis.Name != "" &&
+			names[i].Text() != axis.Name {
+			return false
+		}
+	}
+	return true
 }
 
 // byCorner returns the place that a transform gives.
