@@ -27,6 +27,10 @@ image.attrs["ome"] = {"version": "0.5", "multiscales": [{"axes": [{"name": "y"},
     "datasets": [{"path": p, "coordinateTransformations": [{"type": "scale", "scale": [1, 1]}]}
         for p in "01"]}]}
 root.create_array("huge", shape=(1 << 17, 1 << 17), dtype="<u2", chunks=(1024, 1024))
+land = np.tile(np.arange(100, dtype="<i2"), (50, 1))
+land[10:30, 20:40] = -32768
+root.create_array("land", shape=land.shape, dtype=land.dtype, chunks=(50, 50),
+    attributes={"_FillValue": -32768, "scale_factor": 0.01, "add_offset": 273.15})[...] = land
 root.create_array("words", shape=(3,), dtype=str, chunks=(3,))
 `
 
@@ -54,6 +58,16 @@ func TestPictures(t *testing.T) {
 	}
 	if redAt(ramp, 150, 75) != 190 {
 		t.Error("what is not a number has the colour of a value")
+	}
+	land := pictureOf(t, dir, "land.png")
+	scale := land.Bounds().Dx() / 100
+	if redAt(land, 30*scale, 20*scale) != 190 {
+		t.Error("an integer that means that there is no value has the colour of a value")
+	}
+	for column, want := range map[int]uint32{0: 0, 50: 127, 99: 255} {
+		if grey := redAt(land, column*scale, 40*scale); grey > want+8 || grey+8 < want {
+			t.Errorf("land.png has %d at column %d, expected %d", grey, column, want)
+		}
 	}
 	level := pictureOf(t, dir, "image/0.png")
 	if redAt(level, 10, 10) != 0 || redAt(level, 10, 900) != 255 {

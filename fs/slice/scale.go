@@ -18,26 +18,18 @@ import (
 // that mean "missing" become NaN, others are multiplied by scale_factor, and add_offset is added.
 // The result is float64, little-endian.
 func scaling(m *meta.Array) (func(dst, stored []byte) []byte, error) {
-	floats, err := m.Type.Floats()
+	missing := saidMissing(m)
+	if m.Format == 2 && m.FillDefined && !m.Attributes.Get("_FillValue").Exists() {
+		missing = append(missing, m.Fill) // as xarray writes and reads it
+	}
+	p, err := packingOf(m, missing)
 	if err != nil {
 		return nil, err
 	}
-	if m.Attributes.Get("_Unsigned").Text() == "true" {
-		return nil, errors.New("the attribute _Unsigned is not supported")
-	}
-	factor, err := number(m, "scale_factor", 1)
-	if err != nil {
-		return nil, err
-	}
-	offset, err := number(m, "add_offset", 0)
-	if err != nil {
-		return nil, err
-	}
-	isMissing := missingBy(m, floats)
 	return func(dst, stored []byte) []byte {
-		for i, x := range floats(nil, stored) {
-			bits := math.Float64bits(float64(x*factor) + offset) // rounded twice, as by NumPy
-			if isMissing(stored[int64(i)*m.Type.Size:][:m.Type.Size], x) {
+		for i, x := range p.floats(nil, stored) {
+			bits := math.Float64bits(p.unpacked(x))
+			if p.isMissing(stored[int64(i)*p.size:][:p.size], x) {
 				bits = nan
 			}
 			dst = binary.LittleEndian.AppendUint64(dst, bits)
@@ -46,10 +38,59 @@ func scaling(m *meta.Array) (func(dst, stored []byte) []byte, error) {
 	}, nil
 }
 
-// missingBy returns what reports whether an element means "missing". Integers are compared as they
-// are stored: float64 does not tell all of them apart.
-func missingBy(m *meta.Array, floats func([]float64, []byte) []float64) func([]byte, float64) bool {
-	missing := missingOf(m)
+// Values returns what unpacks elements as scaling does. But the fill value of a format 2 document
+// alone does not mean "missing" here: in images it is a colour like others.
+func Values(m *meta.Array) (func(stored []byte) []float64, error) {
+	p, err := packingOf(m, saidMissing(m))
+	if err != nil {
+		return nil, err
+	}
+	return func(stored []byte) []float64 {
+		all := p.floats(nil, stored)
+		for i, x := range all {
+			all[i] = p.unpacked(x)
+			if p.isMissing(stored[int64(i)*p.size:][:p.size], x) {
+				all[i] = math.NaN()
+			}
+		}
+		return all
+	}, nil
+}
+
+// packing is how the elements of an array stand for values.
+type packing struct {
+	floats         func(dst []float64, stored []byte) []float64
+	isMissing      func(stored []byte, x float64) bool
+	factor, offset float64
+	size           int64 // of an element, in bytes
+}
+
+func packingOf(m *meta.Array, missing [][]byte) (p packing, err error) {
+	p.size = m.Type.Size
+	if p.floats, err = m.Type.Floats(); err != nil {
+		return p, err
+	}
+	if m.Attributes.Get("_Unsigned").Text() == "true" {
+		return p, errors.New("the attribute _Unsigned is not supported")
+	}
+	if p.factor, err = number(m, "scale_factor", 1); err != nil {
+		return p, err
+	}
+	if p.offset, err = number(m, "add_offset", 0); err != nil {
+		return p, err
+	}
+	p.isMissing = missingBy(m, missing, p.floats)
+	return p, nil
+}
+
+// unpacked returns the value that a stored number means. It is rounded twice, as by NumPy.
+func (p packing) unpacked(x float64) float64 { return float64(x*p.factor) + p.offset }
+
+// missingBy returns what reports whether an element is one of those that mean "missing". Integers
+// are compared as they are stored: float64 does not tell all of them apart.
+func missingBy(
+	m *meta.Array, missing [][]byte, floats func([]float64, []byte) []float64,
+) func([]byte, float64) bool {
 	if m.Type.Kind != dtype.Float {
 		return func(stored []byte, _ float64) bool {
 			return slices.ContainsFunc(missing, func(e []byte) bool {
@@ -80,14 +121,11 @@ func number(m *meta.Array, name string, missing float64) (float64, error) {
 	return 0, fmt.Errorf("the attribute %s is not a number", name)
 }
 
-// missingOf returns the elements that mean "missing", as they are stored. Those of format 2 without
-// a _FillValue have their fill value for it, as xarray writes and reads it.
-func missingOf(m *meta.Array) (missing [][]byte) {
-	fill := m.Attributes.Get("_FillValue")
-	if m.Format == 2 && m.FillDefined && !fill.Exists() {
-		missing = append(missing, m.Fill)
-	}
-	for _, v := range append(scalarsOf(fill), scalarsOf(m.Attributes.Get("missing_value"))...) {
+// saidMissing returns the elements of which attributes say that they mean "missing", as they are
+// stored.
+func saidMissing(m *meta.Array) (missing [][]byte) {
+	said := scalarsOf(m.Attributes.Get("_FillValue"))
+	for _, v := range append(said, scalarsOf(m.Attributes.Get("missing_value"))...) {
 		element, err := dtype.FillV3.Element(m.Type, v)
 		if x, ok := v.Float64(); err != nil && ok && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 			// -9999.0 of integers

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/picture"
+	"github.com/zarrfs/zarrfs/fs/slice"
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -72,7 +73,7 @@ func (pngView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Cont
 		m.Type.Descr())
 	if from == nil {
 		text, err := plan.Draw(nil, 0, 0, title,
-			"more than 64 MiB to decode: see a coarser level or a part")
+			"more than 64 MiB to decode: see a coarser level")
 		return snapshot(text), err
 	}
 	along := plan.Along(from.Meta().Shape)
@@ -117,12 +118,17 @@ func readersOf(ctx context.Context, h *zarrcore.Hierarchy, arr, from *zarrcore.A
 	return to
 }
 
-// drawn reads elements of an array as numbers.
+// drawn reads elements of an array as values. What the attributes say of them counts if it can be
+// understood.
 func drawn(ctx context.Context, a *zarrcore.Array, along []layout.Indexes) ([]float64, error) {
 	m := a.Meta()
-	floats, err := m.Type.Floats()
+	values, err := slice.Values(m)
 	if err != nil {
-		return nil, err
+		floats, err := m.Type.Floats()
+		if err != nil {
+			return nil, err
+		}
+		values = func(stored []byte) []float64 { return floats(nil, stored) }
 	}
 	part := a.Slice(zarrcore.Slice{Meta: m, Along: along,
 		Bytes: layout.NewSelection(m.Shape, m.Type.Size, along, false)})
@@ -133,7 +139,7 @@ func drawn(ctx context.Context, a *zarrcore.Array, along []layout.Indexes) ([]fl
 	if _, err := part.ReadAt(ctx, stored, 0); err != nil {
 		return nil, err
 	}
-	return floats(nil, stored), nil
+	return values(stored), nil
 }
 
 // whereOf says which part of an array is drawn: "t=3, y=::4, x=::4".
