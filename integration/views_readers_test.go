@@ -11,8 +11,8 @@ import (
 var readViews = []string{"npy", "nrrd", "nhdr", "nii", "mha", "mhd", "mrc", "fits", "vtkhdf",
 	"raw.hdr", "tif", "ome.tif"}
 
-// TestReadersOfVolumes: common programs open the files of derived views, and find the values,
-// names, units and places that zarr-python reads.
+// TestReadersOfVolumes: common programs open the files of derived views, and find the values that
+// zarr-python reads. Of some arrays they find the names, units and places that were stored.
 func TestReadersOfVolumes(t *testing.T) {
 	interpreter := viewsPython(t)
 	stores := t.TempDir()

@@ -202,9 +202,9 @@ func (h *Writer) put(p []byte, off int64, kind writing.How) error {
 func (h *Writer) writerOf(ctx context.Context, s view.Piece) (*partWriter, error) {
 	source, ok := h.of.Source(s.Of)
 	if !ok {
-		return nil, fmt.Errorf("%w: the texts of %q can only be read in a .%s file: write them "+
-			"by the array's .%s or .%s", syscall.EPERM, source.Path, h.view.Name(),
-			view.Headed().Name(), view.Lines().Name())
+		return nil, fmt.Errorf("%w: the elements of %q have another form in a .%s file, where "+
+			"they can only be read: write them by the array's .%s or .%s", syscall.EPERM,
+			source.Path, h.view.Name(), view.Headed().Name(), view.Lines().Name())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
