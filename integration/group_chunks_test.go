@@ -33,7 +33,7 @@ func TestGroupFilesInChunks(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"climate", "pyramid", "types"} {
+	for _, name := range []string{"climate", "pyramid", "raster", "types"} {
 		for _, s := range groupStores(t, name) {
 			s.dir = mount(t, s.store, "--hdf5-layout", "chunked")
 			compareGroupFiles(t, "read", s.store, s.file(".nc"))

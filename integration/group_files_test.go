@@ -15,9 +15,8 @@ import (
 	"testing"
 )
 
-// These tests open groups as one HDF5 or netCDF-4 file, by the libraries that people use. xarray
-// makes the climate's store, and zarr-python the others, as the libraries of their formats do. See
-// interop/group_files.py.
+// These tests open groups as one HDF5 or netCDF-4 file, by the libraries that people use. xarray,
+// ome-zarr, anndata and rioxarray make the stores of their fields; see interop/group_files.py.
 
 // groupStore is a store that is shown as a file, and its mount.
 type groupStore struct{ store, dir, name string }
@@ -76,7 +75,7 @@ func compareBy(t *testing.T, script string, args ...string) (compared map[string
 // reads of the store: values, names of axes and attributes.
 func TestGroupFiles(t *testing.T) {
 	for name, arrays := range map[string]int{
-		"climate": 13, "pyramid": 4, "annotated": 10, "types": 34, "named": 7,
+		"climate": 13, "pyramid": 10, "annotated": 15, "raster": 5, "types": 34, "named": 7,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range groupStores(t, name) {
@@ -132,8 +131,10 @@ func TestGroupFilesOfManyArrays(t *testing.T) {
 // TestGroupFilesByXarray: xarray reads the same dataset of a store and of its files: coordinates,
 // times and packed numbers of the CF conventions, fill values, attributes.
 func TestGroupFilesByXarray(t *testing.T) {
-	for _, s := range groupStores(t, "climate") {
-		compareGroupFiles(t, "xarray", s.store, s.file(".nc"), s.file(".h5"))
+	for _, name := range []string{"climate", "raster"} {
+		for _, s := range groupStores(t, name) {
+			compareGroupFiles(t, "xarray", s.store, s.file(".nc"), s.file(".h5"))
+		}
 	}
 }
 

@@ -31,8 +31,9 @@ func TestGroupFilesInTools(t *testing.T) {
 	}{
 		{"climate", 13, map[string]int{"h5dump.h5": 11, "cdo.nc": 9, "ncread.nc": 11}},
 		{"plain", 27, map[string]int{"h5dump.h5": 23, "octave.h5": 26}},
-		{"pyramid", 4, map[string]int{"octave.h5": 4}},
-		{"annotated", 10, map[string]int{"h5dump.h5": 8}},
+		{"pyramid", 10, map[string]int{"octave.h5": 10}},
+		{"annotated", 15, map[string]int{"h5dump.h5": 9}},
+		{"raster", 5, map[string]int{"octave.h5": 5}},
 	} {
 		wanted := map[string]int{}
 		for _, job := range strings.Fields(wholeReaders) {

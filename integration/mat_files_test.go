@@ -17,7 +17,7 @@ import (
 func TestGroupFilesForMATLAB(t *testing.T) {
 	needTools(t, map[string]string{"matdump": "matio-tools"})
 	for name, arrays := range map[string]int{
-		"climate": 13, "pyramid": 4, "annotated": 10, "types": 33,
+		"climate": 13, "pyramid": 10, "annotated": 15, "raster": 5, "types": 33,
 	} {
 		for _, s := range groupStores(t, name) {
 			compared := compareBy(t, "interop/mat_files.py", s.store, s.file(".mat"))

@@ -46,7 +46,11 @@ if (args[3] == "ncdf4") {
 		path <- sub("^/", "", paste(sub("/$", "", all$group[i]), all$name[i], sep = "/"))
 		if (all$dclass[i] == "COMPOUND") next # of which R makes a list
 		values <- suppressMessages(h5read(file, path, bit64conversion = "double"))
-		if (is.factor(values)) values <- array(as.integer(values) - 1, dim(values))
+		if (is.factor(values)) {
+			size <- dim(values)
+			values <- as.integer(values) - 1
+			if (length(size) > 0) dim(values) <- size
+		}
 		if (is.raw(values)) values <- array(as.integer(values), dim(values))
 		write(path, values, h5readAttributes(file, path, bit64conversion = "double"))
 	}

@@ -162,7 +162,10 @@ class Gdal(Tool):
     def found(self, a):
         wanted = self.wanted(a)
         if wanted.dtype.kind == "S":
-            texts = [v.encode() for v in np.ravel(np.array(self.values[a.path], object))]
+            found = self.values[a.path]
+            if wanted.shape == () and isinstance(found, list):  # characters of one text
+                return np.array(bytes(found).rstrip(b"\0"))
+            texts = [v.encode() for v in np.ravel(np.array(found, object))]
             return np.array(texts, "S").reshape(wanted.shape)
         if wanted.dtype.kind == "c":
             return np.vectorize(lambda v: complex(v["real"], v["imag"]))(self.values[a.path])

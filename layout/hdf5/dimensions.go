@@ -8,6 +8,9 @@ import (
 // A dimension of netCDF-4 is a dataset that is a dimension scale. It is the variable of that name
 // with that one axis, if there is one. Otherwise it is a dataset without bytes. A group sees the
 // dimensions of the groups above it. (NetCDF-4 format specification, "Dimensions".)
+//
+// Programs look a dimension up by its name, and take that of the nearest group. So a group has no
+// dimension of a name by which one of its arrays means that of a group above.
 
 // scale is a dimension.
 type scale struct {
@@ -32,6 +35,7 @@ type scope struct {
 	groups map[string]bool
 	scales map[string]*scale
 	order  []*scale
+	seen   map[string]bool // names by which an array has a scale of a group above
 }
 
 // NonCoordinate begins the name of a variable that is named as a dimension and is not its
@@ -49,6 +53,7 @@ func (w *writer) findScales(g *Group, above *scope) {
 		names:  make(map[string]bool),
 		groups: make(map[string]bool),
 		scales: make(map[string]*scale),
+		seen:   make(map[string]bool),
 	}
 	w.scopes[g] = s
 	for _, sub := range g.Groups {
@@ -97,22 +102,29 @@ func (w *writer) scalesOf(d *Dataset, s *scope) []*scale {
 // it is that of a name with a number behind it.
 func (w *writer) scaleOf(s *scope, asked string, length int64) *scale {
 	name := scaleName(asked, length)
-	if s.scales[name] == nil {
-		for above := s.above; above != nil; above = above.above {
-			if x := above.scales[name]; x != nil && x.length == length {
-				return x
-			}
-		}
+	if x := s.nearest(name); s.scales[name] == nil && x != nil && x.length == length {
+		s.seen[name] = true
+		return x
 	}
 	for n, as := 0, name; ; n, as = n+1, fmt.Sprintf("%s_%d", name, n+1) {
 		x := s.scales[as]
 		if x != nil && x.length == length {
 			return x
 		}
-		if x == nil && (!s.names[as] || as == asked && w.yields(s, as)) {
+		if x == nil && !s.seen[as] && (!s.names[as] || as == asked && w.yields(s, as)) {
 			return w.addScale(s, &scale{name: as, length: length})
 		}
 	}
+}
+
+// nearest returns the scale that programs find by a name, nil if there is none.
+func (s *scope) nearest(name string) *scale {
+	for ; s != nil; s = s.above {
+		if x := s.scales[name]; x != nil {
+			return x
+		}
+	}
+	return nil
 }
 
 // yields reports whether the dataset of that name gets another one, and a dimension can have it.

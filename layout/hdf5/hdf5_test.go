@@ -153,7 +153,8 @@ func TestTypes(t *testing.T) {
 }
 
 // TestDimensions: names of axes are dimensions, which groups below see. A name with two lengths is
-// two of them. A variable may have the name of a dimension of which it is not the coordinates.
+// two of them, also if a group above has one of these. A variable may have the name of a dimension
+// of which it is not the coordinates.
 func TestDimensions(t *testing.T) {
 	f4 := float(t, "float32", false)
 	set := func(name string, shape []int64, dims ...string) *hdf5.Dataset {
@@ -171,14 +172,19 @@ func TestDimensions(t *testing.T) {
 		set("dim_5", []int64{2}, "w2"), set("unnamed", []int64{5, 9}, "", "w"),
 	}}
 	root.Groups = []*hdf5.Group{{Name: "sub", Datasets: []*hdf5.Dataset{
-		set("v", []int64{3}, "time"), set("w", []int64{7}, "time")}}}
+		set("v", []int64{3}, "time"), set("w", []int64{7}, "time")}},
+		{Name: "other", Datasets: []*hdf5.Dataset{set("v", []int64{9}, "time")},
+			Groups: []*hdf5.Group{{Name: "deep", Datasets: []*hdf5.Dataset{
+				set("v", []int64{3}, "time"), set("w", []int64{9}, "time")}}}}}
 	_, got := read(t, root, nil, "netcdf")
 	for path, scales := range map[string][]string{
 		"/temp": {"/time", "/x"}, "/time": {"/time"}, "/half": {"/time_1"},
 		"/_nc4_non_coord_x": {"/time", "/x"}, "/square": {"/x", "/x"},
 		"/part": {"/dim_7", "/time"}, "/odd": {"/a_b"}, "/none": {"/e", "/time"},
 		"/y": {"/time"}, "/uses_y": {"/y_1"}, "/_nc4_non_coord_y": {"/time"},
-		"/sub/v": {"/time"}, "/sub/w": {"/sub/time"}, "/q": {"/q"}, "/q_1": {"/w"},
+		"/sub/v": {"/time"}, "/sub/w": {"/sub/time_1"},
+		"/other/v": {"/other/time"}, "/other/deep/v": {"/other/deep/time"},
+		"/other/deep/w": {"/other/deep/time_1"}, "/q": {"/q"}, "/q_1": {"/w"},
 		"/uses_q": {"/q_2"}, "/dim_5": {"/w2"}, "/unnamed": {"/dim_5_1", "/w"},
 	} {
 		if d := got.Objects[path]; !reflect.DeepEqual(d.Scales, scales) {
