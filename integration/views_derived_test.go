@@ -1,11 +1,14 @@
 package integration
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // derivedScript is what people do with listed files of derived views. Each command must leave the
@@ -138,5 +141,35 @@ func TestHeaderFilesAreThereIfListed(t *testing.T) {
 	cmd.Dir = filepath.Join(mount(t, store), "g")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestViewsAreExported: `zarrfs cat --view` writes each file of an array as the mount shows it, and
+// refuses those that an array does not have.
+func TestViewsAreExported(t *testing.T) {
+	store := treeStore(t)
+	for name, args := range map[string]string{
+		"g/plane": "--shape 6,8 --dtype >f4", "g/stack": "--shape 3,5,7 --dtype <u2",
+		"g/mask": "--shape 4,5,6 --dtype bool", "g/z": "--shape 4,5 --dtype complex64",
+	} {
+		run(t, zarrfs(t), append([]string{"create", store, name}, strings.Fields(args)...)...)
+	}
+	dir := mount(t, store, "--views", "json,npy,raw,nhdr")
+	count := 0
+	for _, name := range []string{"b", "plane", "stack", "mask", "z", "sub/w"} {
+		for _, v := range view.Names() {
+			out, err := exec.Command(zarrfs(t), "cat", "--view", v, store, "g/"+name).Output()
+			shown, missing := os.ReadFile(filepath.Join(dir, "g", name+"."+v))
+			if (err == nil) != (missing == nil) || !bytes.Equal(out, shown) {
+				t.Errorf("%s.%s: %d bytes are exported, %v; the mount shows %d, %v", name, v,
+					len(out), err, len(shown), missing)
+			}
+			if missing == nil {
+				count++
+			}
+		}
+	}
+	if count < 70 {
+		t.Errorf("%d files", count)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/picture"
 	"github.com/zarrfs/zarrfs/fs/slice"
 	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/layout/volume"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -66,6 +67,9 @@ func (pngView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Cont
 		return nil, err
 	}
 	arr = arr.Live()
+	if !isDrawable(arr.Meta()) {
+		return nil, fmt.Errorf(".png of %s: %w", at, volume.ErrNot)
+	}
 	plan := planOf(arr.Meta())
 	from := drawnLevel(ctx, h, arr, plan)
 	m := arr.Meta()
