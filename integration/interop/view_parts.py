@@ -53,6 +53,22 @@ TIFF = [
     ("rasters/rotated", "0=1:,1=2:", np.s_[1:, 2:]),
 ]
 
+# Parts for all other formats.
+VOLUMES = [
+    ("micro/cells", "0=1:,2=::2", np.s_[1:, :, ::2]),
+    ("kinds/le_i2", "0=1:3,2=::3", np.s_[1:3, :, ::3]),
+    ("kinds/be_f4", "1=::-1", np.s_[:, ::-1]),
+    ("ranks/five_f4", "0=1,2=0", np.s_[1, :, 0]),
+    ("image/0", "0=1,1=2", np.s_[1, 2]),
+]
+# Where the elements of the part of the cells lie.
+CELLS = {
+    "names": list("zyx"),
+    "steps": [2.0, 0.5, 0.5],
+    "starts": [12.0, 0.125, 0.5],
+    "units": ["micrometer"] * 3,
+}
+
 
 def by_h5py(path):
     with h5py.File(path, "r") as f:
@@ -80,6 +96,22 @@ def corner(name, part):
     return [x - sum(by_x) / 2, *by_x, y - sum(by_y) / 2, *by_y]
 
 
+def volume_differs(path, name, view, wanted):
+    """Returns what is different by the readers of a view that are libraries of Python."""
+    for package, open_file in view_readers.READERS[view]:
+        if package in ("imagej", "bioformats", "gdal"):
+            continue
+        found = open_file(path, wanted)
+        if found is None:
+            continue
+        why = view_readers.values_differ(found.values, wanted)
+        if name == "micro/cells" and not path.endswith(".mrc"):
+            why = why or view_readers.place_differs(found, CELLS)
+        if why:
+            return f"{package}: {why}"
+    return ""
+
+
 def tiff_differs(path, name, part, wanted):
     """Returns what is different about a .tif of a part, or about its place on Earth."""
     if why := view_readers.values_differ(view_readers.tifffile(path, wanted).values, wanted):
@@ -104,7 +136,8 @@ def main():
     stores, mount = sys.argv[1:]
     seen = wrong = 0
     for fmt in 2, 3:
-        for view, parts in ("vtkhdf", VTKHDF), ("fits", FITS), ("tif", TIFF):
+        others = [(view, VOLUMES) for view in ("nrrd", "nii", "mha", "mrc", "ome.tif")]
+        for view, parts in [("vtkhdf", VTKHDF), ("fits", FITS), ("tif", TIFF), *others]:
             for name, text, part in parts:
                 at = f"s{fmt}.zarr/{name}"
                 stored = zarr.open_array(f"{stores}/{at}", mode="r")
@@ -113,11 +146,12 @@ def main():
                 path = f"{mount}/{at}@{{{text}}}.{view}"
                 seen += 1
                 try:
-                    why = (
-                        tiff_differs(path, name, part, wanted)
-                        if view == "tif"
-                        else differs(path, wanted)
-                    )
+                    if view == "tif":
+                        why = tiff_differs(path, name, part, wanted)
+                    elif parts is VOLUMES:
+                        why = volume_differs(path, name, view, wanted)
+                    else:
+                        why = differs(path, wanted)
                 except Exception as e:
                     why = f"{type(e).__name__}: {e}"
                 if why:
