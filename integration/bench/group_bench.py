@@ -3,9 +3,10 @@
 
 Usage: group_bench.py --bin zarrfs [--data bench-data] [--rounds 7]
 
-The array has 256 MiB, in chunks of 1 MiB that compress well. All scans take slabs of 8 MiB into one
-buffer, in a fresh mount each. The ratio is the median of the rounds' ratios: a scan of .raw by one
-through the library. The goal is 0.8. The group to open has 1,000 arrays, of which one is read. The
+The array has 256 MiB, in chunks of 1 MiB that compress well. All scans take slabs of 8 MiB, in a
+fresh mount each: into one buffer, but netCDF4 and NumPy take new memory for each slab. The ratio is
+the median of the rounds' ratios: a scan of .raw, into memory of the same kind, by one through the
+library. The goal is 0.8. The group to open has 1,000 arrays, of which one is read. The
 goal is 0.2 s by h5py.
 """
 
@@ -54,6 +55,16 @@ def by_raw(path):
                 got += f.readinto(buffer[got:])
 
 
+def by_numpy(path):
+    """Takes new memory for each slab, as netCDF4 does."""
+    with open(path, "rb", buffering=0) as f:
+        for _ in range(SHAPE[0] // ROWS):
+            slab = np.empty((ROWS,) + SHAPE[1:], "f4")
+            part = memoryview(slab).cast("B")
+            while part:
+                part = part[f.readinto(part) :]
+
+
 def by_h5py(path):
     buffer = np.empty((ROWS,) + SHAPE[1:], "f4")
     with h5py.File(path) as f:
@@ -81,7 +92,8 @@ def open_netcdf4(path):
 
 
 SCANS = {"raw": ("a.raw", by_raw), "nc by h5py": ("group-cube.nc", by_h5py),
-         "h5 by h5py": ("group-cube.h5", by_h5py), "nc by netCDF4": ("group-cube.nc", by_netcdf4)}
+         "h5 by h5py": ("group-cube.h5", by_h5py), "raw by NumPy": ("a.raw", by_numpy),
+         "nc by netCDF4": ("group-cube.nc", by_netcdf4)}
 OPENS = {"h5 by h5py": ("group-many.h5", open_h5py), "nc by h5py": ("group-many.nc", open_h5py),
          "nc by netCDF4": ("group-many.nc", open_netcdf4)}
 
@@ -115,7 +127,8 @@ def main():
     print("|" + "---|" * 4)
     scans = measure(binary, stores["group-cube"], SCANS, args.rounds)
     for name, took in scans.items():
-        ratio = statistics.median(raw / other for raw, other in zip(scans["raw"], took))
+        beside = "raw by NumPy" if "netCDF4" in name else "raw"
+        ratio = statistics.median(raw / other for raw, other in zip(scans[beside], took))
         reached &= ratio >= RATIO
         verdict = "reached" if ratio >= RATIO else "missed"
         print(f"| scan {name} | {size / statistics.median(took):.0f} | {ratio:.2f} | {verdict} |")
