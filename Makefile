@@ -27,8 +27,8 @@ PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) \
 	ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test mistakes race lint measures fuzz peers servers interop \
-	interop-far interop-all everyday model kill faults races limits prove bench bench-quick \
+.PHONY: help build check demo test mistakes race lint measures fuzz fuzz-views peers servers \
+	interop interop-far interop-all everyday model kill faults races limits prove bench bench-quick \
 	bench-write bench-against ls-bench bench-open bench-groups bench-views clean
 
 help: ## list the targets
@@ -85,6 +85,14 @@ measures: ## print how large the rooms are, the maps by path, and how plain the 
 
 fuzz: ## run every fuzz target 250,000 times, 10^7 in all (an hour); FUZZ=compress for some of them
 	@integration/fuzz.sh $(FUZZRUNS) $(FUZZ)
+
+# Other programs read them. ZARRFS_HEADERS and ZARRFS_GROUPS are how many there are of each.
+fuzz-views: ## random headers and random files of groups, other ones each time (5 minutes)
+	ZARRFS_HEADERS=$${ZARRFS_HEADERS:-5000} ZARRFS_GROUPS=$${ZARRFS_GROUPS:-200} \
+		ZARRFS_HEADERS_SEED=$${ZARRFS_HEADERS_SEED:-$$(date +%s)} \
+		ZARRFS_GROUPS_SEED=$${ZARRFS_GROUPS_SEED:-$$(date +%s)} \
+		go test ./integration -count=1 -v -timeout 30m \
+		-run 'TestReadersOfRandomHeaders|TestGroupFilesOfRandomGroups'
 
 peers: ## install the libraries and programs that the comparisons need
 	@integration/interop/venvs.sh

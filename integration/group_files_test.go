@@ -114,6 +114,29 @@ func TestGroupFilesOfSmallFloats(t *testing.T) {
 	}
 }
 
+// TestGroupFilesOfRandomGroups: six readers find in the .h5 and .nc of random groups what
+// zarr-python reads. Arrays, groups and axes have the same few names.
+//
+//	ZARRFS_GROUPS=200        so many stores instead of 10
+//	ZARRFS_GROUPS_SEED=7     other ones; a failure names the store
+func TestGroupFilesOfRandomGroups(t *testing.T) {
+	zarrfs(t)
+	stores, seed := t.TempDir(), numberOf(t, "ZARRFS_GROUPS_SEED", 1)
+	count := numberOf(t, "ZARRFS_GROUPS", 10)
+	generate(t, viewsPython(t), "interop/group_random.py", "make", stores, fmt.Sprint(seed),
+		fmt.Sprint(count))
+	compared := compareBy(t, "interop/group_random.py", "read", stores, mount(t, stores))
+	t.Logf("seed %d: %v", seed, compared)
+	for reader, n := range compared {
+		if uint64(n) < 5*count {
+			t.Errorf("%s has compared %d arrays of %d stores", reader, n, count)
+		}
+	}
+	if len(compared) != 6 {
+		t.Errorf("%d readers", len(compared))
+	}
+}
+
 // TestGroupFilesOfManyArrays: h5py and netCDF4 read 5,000 arrays and the ends of one of 8 TiB, and
 // write to it.
 func TestGroupFilesOfManyArrays(t *testing.T) {

@@ -20,6 +20,10 @@ write <- function(path, values, attributes) {
 		writeBin(as.double(as.vector(values)), out, endian = "little")
 	}
 	close(out)
+	write_attributes(path, attributes)
+}
+
+write_attributes <- function(path, attributes) {
 	for (name in names(attributes)) {
 		value <- attributes[[name]]
 		if (is.character(value)) {
@@ -38,7 +42,10 @@ if (args[3] == "ncdf4") {
 		if (name %in% names(f$dim) && !f$dim[[name]]$create_dimvar) next # it has no values
 		attributes <- ncatt_get(f, name)
 		write(name, ncvar_get(f, name, collapse_degen = FALSE, raw_datavals = TRUE), attributes)
+		axes <- if (name %in% names(f$var)) sapply(f$var[[name]]$dim, function(d) d$name) else name
+		if (length(axes) > 0) cat("names", name, basename(axes), "\n", sep = "\t", file = listed)
 	}
+	write_attributes("/", ncatt_get(f, 0))
 } else {
 	suppressMessages(library(rhdf5))
 	all <- h5ls(file)
@@ -54,5 +61,6 @@ if (args[3] == "ncdf4") {
 		if (is.raw(values)) values <- array(as.integer(values), dim(values))
 		write(path, values, h5readAttributes(file, path, bit64conversion = "double"))
 	}
+	write_attributes("/", h5readAttributes(file, "/", bit64conversion = "double"))
 }
 close(listed)

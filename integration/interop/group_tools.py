@@ -5,7 +5,8 @@ group_tools.py STORE BASE TOOL.SUFFIX...    prints what group_files.py prints
 The files are BASE.SUFFIX. A tool copies the file to one of its own, which is read by h5py or
 netCDF4. Or it writes what it reads to a folder: a file "list" and the elements of the n-th array of
 the list in file n. Lines of the list are separated by tabs: "array PATH TYPE LENGTH...", the
-fastest axis first, and "text PATH NAME VALUE" and "numbers PATH NAME VALUE..." for attributes.
+fastest axis first, "names PATH NAME..." of its axes in the same order, and "text PATH NAME VALUE"
+and "numbers PATH NAME VALUE..." for attributes. Those of the root have the path "/".
 """
 
 import json
@@ -75,6 +76,8 @@ class H5repack(Copied):
 class Tool:
     """A program that says which values and attributes the arrays of the file have, by path."""
 
+    names, attributes, groups = {}, {}, {}  # of axes; of arrays; attributes of groups
+
     def lacks(self, a):
         """Whether the program is known not to read arrays like a."""
         return False
@@ -100,7 +103,23 @@ class Tool:
             if found.shape != wanted.shape or not group_files.same(found, wanted):
                 different.append(f"{path}: {found!r}, expected {wanted!r}"[:600])
             self.compare_attributes(a, different)
+            names = self.names.get(a.path)
+            if why := group_files.dimensions_differ(names, self.attributes.get(a.path, {}), a):
+                different.append(f"{path}: {why}")
+        self.compare_groups(zarr.open_group(store, mode="r"), different)
         return count
+
+    def compare_groups(self, root, different):
+        """Compares the attributes of the groups that the program has found."""
+        for path, found in self.groups.items():
+            for key, value in (root[path] if path else root).attrs.asdict().items():
+                if value == []:
+                    continue  # GDAL 3.6 finds another value each time
+                got = found.get(key, "missing")
+                if group_files.attribute_differs(got, value):
+                    different.append(
+                        f"{path}/: attribute {key}: {got!r}, expected {value!r}"[:300]
+                    )
 
     def compare_attributes(self, a, different):
         for key, value in a.attrs.asdict().items():
@@ -142,14 +161,19 @@ class Gdal(Tool):
     """The groups and arrays that GDAL finds, with their values as text."""
 
     def __init__(self, file, to):
-        self.values, self.attributes, self.names = {}, {}, {}
+        self.values, self.attributes, self.names, self.groups = {}, {}, {}, {}
+        self.has_names = file.endswith(".nc")
         self.add("", json.loads(run("gdalmdiminfo", "-detailed", file)))
 
     def add(self, prefix, group):
+        attributes = group.get("attributes", {})
+        self.groups[prefix.rstrip("/")] = {key: v["value"] for key, v in attributes.items()}
         for name, a in group.get("arrays", {}).items():
             path, attributes = prefix + name, a.get("attributes", {})
             self.values[path] = a["values"]
             self.attributes[path] = {key: v["value"] for key, v in attributes.items()}
+            if self.has_names:
+                self.names[path] = [d.rsplit("/")[-1] for d in a.get("dimensions", [])]
             for key in ("unit", "scale", "offset"):
                 if key in a:
                     self.attributes[path].setdefault(
@@ -180,16 +204,19 @@ class Dumped(Tool):
     """A program that writes what it reads to a folder."""
 
     def __init__(self, file, to):
-        self.values, self.attributes, count = {}, {}, 0
+        self.values, self.attributes, self.names, self.groups, count = {}, {}, {}, {}, 0
         self.dump(file, to)
         for line in open(to + "/list", encoding="utf-8"):
             kind, path, *rest = line.removesuffix("\n").removesuffix("\t").split("\t")
-            path = path.lstrip("/")
+            is_root, path = path == "/", path.lstrip("/")
+            of = self.groups.setdefault("", {}) if is_root else self.attributes.get(path)
             if kind == "text":
-                self.attributes[path][rest[0]] = rest[1] if len(rest) == 2 else rest[1:]
+                of[rest[0]] = rest[1] if len(rest) == 2 else rest[1:]
             elif kind == "numbers":
                 numbers = [float(n.replace("NA", "nan")) for n in rest[1:]]
-                self.attributes[path][rest[0]] = numbers[0] if len(numbers) == 1 else numbers
+                of[rest[0]] = numbers[0] if len(numbers) == 1 else numbers
+            elif kind == "names":
+                self.names[path] = rest[::-1]
             else:
                 count += 1
                 self.attributes[path] = {}
@@ -283,18 +310,21 @@ class Ncread(Octave):
 class Cdo(Tool):
     """CDO's copy of the arrays that are not texts, in the root."""
 
-    names = ["t2m", "tp", "mask", "cov", "crs", "lag", "latitude", "longitude", "time"]
+    arrays = ["t2m", "tp", "mask", "cov", "crs", "lag", "latitude", "longitude", "time"]
 
     def __init__(self, file, to):
         run("cdo", "-s", "-f", "nc4", "copy", file, to + "/copy", stderr=subprocess.DEVNULL)
         self.reader = group_files.NetCDF4(to + "/copy")
 
     def lacks(self, a):
-        return a.path not in self.names
+        return a.path not in self.arrays
 
     def found(self, a):
         name = {"longitude": "longitude_2"}.get(a.path, a.path)  # the first one is of cov
         self.copied = self.reader.root[name]
+        root = self.reader.attrs(self.reader.root)
+        root["history"] = root["history"].split("\n", 1)[-1]  # CDO has added a line
+        self.groups = {"": root}
         return np.asarray(self.copied[...]).astype("<f8").reshape(a.shape)
 
     def wanted(self, a):

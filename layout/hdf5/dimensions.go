@@ -66,8 +66,8 @@ func (w *writer) findScales(g *Group, above *scope) {
 		}
 	}
 	for _, d := range g.Datasets {
-		if len(d.Dimensions) > 0 {
-			w.axes[d] = w.scalesOf(d, s)
+		if names := s.axesOf(d); len(names) > 0 {
+			w.axes[d] = w.scalesOf(d, names, s)
 		}
 	}
 	for _, sub := range g.Groups {
@@ -86,10 +86,19 @@ func (w *writer) addScale(s *scope, x *scale) *scale {
 	return x
 }
 
+// axesOf returns the names of the axes of a dataset; nil: they get no scales. Without scales,
+// h5netcdf takes a dataset that is named as a dimension for its coordinates, whatever its shape.
+func (s *scope) axesOf(d *Dataset) []string {
+	if d.Dimensions == nil && s.nearest(d.Name) != nil {
+		return make([]string, len(d.Shape))
+	}
+	return d.Dimensions
+}
+
 // scalesOf returns the scale of each axis of a dataset.
-func (w *writer) scalesOf(d *Dataset, s *scope) []*scale {
-	all := make([]*scale, len(d.Shape))
-	for i, name := range d.Dimensions {
+func (w *writer) scalesOf(d *Dataset, names []string, s *scope) []*scale {
+	all := make([]*scale, len(names))
+	for i, name := range names {
 		x := w.scaleOf(s, name, d.Shape[i])
 		if all[i] = x; x.variable != d {
 			x.uses = append(x.uses, use{d, int32(i)})
@@ -151,8 +160,8 @@ func scaleName(name string, length int64) string {
 
 // isRenamed reports whether a dimension of the dataset has another name than its axis.
 func (w *writer) isRenamed(d *Dataset) bool {
-	for i, x := range w.axes[d] {
-		if d.Dimensions[i] != "" && d.Dimensions[i] != x.name {
+	for i, name := range d.Dimensions {
+		if name != "" && name != w.axes[d][i].name {
 			return true
 		}
 	}

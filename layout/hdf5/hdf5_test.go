@@ -154,7 +154,7 @@ func TestTypes(t *testing.T) {
 
 // TestDimensions: names of axes are dimensions, which groups below see. A name with two lengths is
 // two of them, also if a group above has one of these. A variable may have the name of a dimension
-// of which it is not the coordinates.
+// of which it is not the coordinates. Its axes are dimensions then, also if they have no names.
 func TestDimensions(t *testing.T) {
 	f4 := float(t, "float32", false)
 	set := func(name string, shape []int64, dims ...string) *hdf5.Dataset {
@@ -172,7 +172,8 @@ func TestDimensions(t *testing.T) {
 		set("dim_5", []int64{2}, "w2"), set("unnamed", []int64{5, 9}, "", "w"),
 	}}
 	root.Groups = []*hdf5.Group{{Name: "sub", Datasets: []*hdf5.Dataset{
-		set("v", []int64{3}, "time"), set("w", []int64{7}, "time")}},
+		set("v", []int64{3}, "time"), set("w", []int64{7}, "time"),
+		set("x", []int64{2}), set("bare", []int64{2})}},
 		{Name: "other", Datasets: []*hdf5.Dataset{set("v", []int64{9}, "time")},
 			Groups: []*hdf5.Group{{Name: "deep", Datasets: []*hdf5.Dataset{
 				set("v", []int64{3}, "time"), set("w", []int64{9}, "time")}}}}}
@@ -182,7 +183,7 @@ func TestDimensions(t *testing.T) {
 		"/_nc4_non_coord_x": {"/time", "/x"}, "/square": {"/x", "/x"},
 		"/part": {"/dim_7", "/time"}, "/odd": {"/a_b"}, "/none": {"/e", "/time"},
 		"/y": {"/time"}, "/uses_y": {"/y_1"}, "/_nc4_non_coord_y": {"/time"},
-		"/sub/v": {"/time"}, "/sub/w": {"/sub/time_1"},
+		"/sub/v": {"/time"}, "/sub/w": {"/sub/time_1"}, "/sub/x": {"/sub/dim_2"}, "/sub/bare": {""},
 		"/other/v": {"/other/time"}, "/other/deep/v": {"/other/deep/time"},
 		"/other/deep/w": {"/other/deep/time_1"}, "/q": {"/q"}, "/q_1": {"/w"},
 		"/uses_q": {"/q_2"}, "/dim_5": {"/w2"}, "/unnamed": {"/dim_5_1", "/w"},
