@@ -63,6 +63,7 @@ var layers = map[string]int{
 	"layout/hdf5":                    2,
 	"zarrcore/meta":                  2,
 	"zarrcore/vlen":                  2,
+	"layout/vtkhdf":                  3,
 	"zarrcore/codec":                 3,
 	"zarrcore/lines":                 3,
 	"zarrcore/rescue":                3,

@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/layout/volume"
+	"github.com/zarrfs/zarrfs/layout/vtkhdf"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -73,7 +74,7 @@ var volumeViews = []View{
 	&sidecarView{name: "mhd", header: volume.MetaImage},
 	&volumeView{name: "mrc", header: volume.MRC},
 	&volumeView{name: "fits", header: volume.FITS, block: volume.FITSBlock},
-	&volumeView{name: "vtkhdf", header: vtkHDF},
+	&volumeView{name: "vtkhdf", header: vtkhdf.Header},
 	&volumeView{name: "tif", header: volume.TIFF},
 	&volumeView{name: "ome.tif", header: volume.OMETIFF},
 	&sidecarView{name: "raw.hdr", header: func(v volume.Volume, _ string) ([]byte, error) {

@@ -40,7 +40,30 @@ func ENVI(v Volume) ([]byte, error) {
 	if len(axes) == 3 && axes[2].Labels != nil {
 		h.some("band names = {" + enviText(strings.Join(axes[2].Labels, ", ")) + "}")
 	}
+	if place := v.Place.envi(); place != "" {
+		h.some("map info = {" + place + "}")
+	}
 	return h.filled("; ", "")
+}
+
+// envi returns a place as ENVI has it: where the corner of the first element lies, and the lengths
+// of elements. It is empty for places that are turned. Of reference systems it names those for
+// which ENVI has names: WGS 84, and its zones of UTM.
+func (p Place) envi() string {
+	if !p.Known || p.X[2] != 0 || p.Y[1] != 0 || p.X[1] <= 0 || p.Y[2] >= 0 {
+		return ""
+	}
+	name, more := "Arbitrary", ""
+	switch zone := p.EPSG % 100; {
+	case p.EPSG == 4326:
+		name, more = "Geographic Lat/Lon", ", WGS-84, units=Degrees"
+	case zone >= 1 && zone <= 60 && p.EPSG/100 == 326:
+		name, more = "UTM", fmt.Sprintf(", %d, North, WGS-84, units=Meters", zone)
+	case zone >= 1 && zone <= 60 && p.EPSG/100 == 327:
+		name, more = "UTM", fmt.Sprintf(", %d, South, WGS-84, units=Meters", zone)
+	}
+	return fmt.Sprintf("%s, 1, 1, %s, %s, %s, %s%s", name, decimal(p.X[0]-p.X[1]/2),
+		decimal(p.Y[0]-p.Y[2]/2), decimal(p.X[1]), decimal(-p.Y[2]), more)
 }
 
 // enviText returns s without what ends a list.

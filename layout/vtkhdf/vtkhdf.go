@@ -1,4 +1,5 @@
-package view
+// Package vtkhdf has the header of .vtkhdf files, in which VTK and ParaView have images.
+package vtkhdf
 
 import (
 	"encoding/binary"
@@ -8,11 +9,12 @@ import (
 	"github.com/zarrfs/zarrfs/layout/volume"
 )
 
-// vtkHDF returns the header of a .vtkhdf file of an image. It is that of an HDF5 file with one
+// Header returns the header of a .vtkhdf file of an image. It is that of an HDF5 file with one
 // dataset, at its end (https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/). VTK
-// has three axes, and perhaps one more of the components of a value.
-func vtkHDF(v volume.Volume) ([]byte, error) {
-	is, components := vtkType(v.Type)
+// has three axes, and perhaps one more of the components of a value. An array that it cannot hold
+// is volume.ErrNot.
+func Header(v volume.Volume) ([]byte, error) {
+	is, components := typeOf(v.Type)
 	if n, ok := v.Count(); !ok || n == 0 || is.Size() == 0 || len(v.Axes) == 0 || len(v.Axes) > 3 {
 		return nil, volume.ErrNot
 	}
@@ -37,8 +39,8 @@ func vtkHDF(v volume.Volume) ([]byte, error) {
 		values.Shape = append(values.Shape, components)
 	}
 	points := &hdf5.Group{Name: "PointData", Datasets: []*hdf5.Dataset{values},
-		Attributes: []hdf5.Attribute{vtkWord("Scalars", values.Name)}}
-	image := &hdf5.Group{Name: "VTKHDF", Attributes: vtkPlace(axes), Groups: []*hdf5.Group{points}}
+		Attributes: []hdf5.Attribute{word("Scalars", values.Name)}}
+	image := &hdf5.Group{Name: "VTKHDF", Attributes: place(axes), Groups: []*hdf5.Group{points}}
 	f, err := hdf5.Layout(&hdf5.Group{Groups: []*hdf5.Group{image}}, nil, hdf5.KeepDatasets)
 	if err != nil {
 		return nil, err
@@ -46,9 +48,9 @@ func vtkHDF(v volume.Volume) ([]byte, error) {
 	return append(f.Meta, make([]byte, f.Extents[0].Off-int64(len(f.Meta)))...), nil
 }
 
-// vtkType returns the type of a number, and how many of them a value is. A type of no bytes is one
+// typeOf returns the type of a number, and how many of them a value is. A type of no bytes is one
 // that VTK lacks.
-func vtkType(t volume.Type) (is hdf5.Type, components int64) {
+func typeOf(t volume.Type) (is hdf5.Type, components int64) {
 	components = 1
 	if t.Class == volume.Complex {
 		t.Class, t.Size, components = volume.Float, t.Size/2, 2
@@ -64,10 +66,10 @@ func vtkType(t volume.Type) (is hdf5.Type, components int64) {
 	return is, components
 }
 
-// vtkPlace returns what the file says of the image: its kind and extent, and where it lies. VTK has
+// place returns what the file says of the image: its kind and extent, and where it lies. VTK has
 // no units, so that axes of different units have steps of 1. A step is positive, and the direction
 // says where it leads.
-func vtkPlace(axes []volume.Axis) []hdf5.Attribute {
+func place(axes []volume.Axis) []hdf5.Attribute {
 	extent, origin, spacing := make([]int64, 6), make([]float64, 3), []float64{1, 1, 1}
 	direction := []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
 	inOneUnit := haveOneUnit(axes)
@@ -82,9 +84,9 @@ func vtkPlace(axes []volume.Axis) []hdf5.Attribute {
 		}
 	}
 	return []hdf5.Attribute{
-		vtkInts("Version", 1, 0), vtkWord("Type", "ImageData"), vtkInts("WholeExtent", extent...),
-		vtkFloats("Origin", origin), vtkFloats("Spacing", spacing),
-		vtkFloats("Direction", direction),
+		ints("Version", 1, 0), word("Type", "ImageData"), ints("WholeExtent", extent...),
+		floats("Origin", origin), floats("Spacing", spacing),
+		floats("Direction", direction),
 	}
 }
 
@@ -103,11 +105,11 @@ func haveOneUnit(axes []volume.Axis) bool {
 	return true
 }
 
-func vtkWord(name, word string) hdf5.Attribute {
-	return hdf5.Attribute{Name: name, Type: hdf5.Word(len(word)), Data: []byte(word)}
+func word(name, text string) hdf5.Attribute {
+	return hdf5.Attribute{Name: name, Type: hdf5.Word(len(text)), Data: []byte(text)}
 }
 
-func vtkInts(name string, all ...int64) hdf5.Attribute {
+func ints(name string, all ...int64) hdf5.Attribute {
 	a := hdf5.Attribute{Name: name, Type: hdf5.Int(8, true, false), Shape: []int64{int64(len(all))}}
 	for _, n := range all {
 		a.Data = binary.LittleEndian.AppendUint64(a.Data, uint64(n))
@@ -115,7 +117,7 @@ func vtkInts(name string, all ...int64) hdf5.Attribute {
 	return a
 }
 
-func vtkFloats(name string, all []float64) hdf5.Attribute {
+func floats(name string, all []float64) hdf5.Attribute {
 	is, _ := hdf5.Float("float64", false)
 	a := hdf5.Attribute{Name: name, Type: is, Shape: []int64{int64(len(all))}}
 	for _, f := range all {
