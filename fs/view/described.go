@@ -78,14 +78,15 @@ func (d *descriptions) of(a *zarrcore.Array) (volume.Volume, error) {
 func describe(ctx context.Context, a *zarrcore.Array) (volume.Volume, error) {
 	h := a.Arrays()
 	dir, name := names.Split(a.Path())
-	facts := axes.Known{Name: name, Array: a.Meta()}
+	above, group := names.Split(dir)
+	facts := axes.Known{Path: names.Join(group, name), Array: a.Meta()}
 	if a.Path() != "" {
-		group, err := h.Node(ctx, dir)
-		if err != nil && !errors.Is(err, iofs.ErrNotExist) {
-			return volume.Volume{}, fmt.Errorf("the group of %s: %w", a.Path(), err)
+		var err error
+		if facts.Group, err = attributes(ctx, h, dir); err == nil && dir != "" {
+			facts.Above, err = attributes(ctx, h, above)
 		}
-		if err == nil {
-			facts.Group = group.Attributes
+		if err != nil {
+			return volume.Volume{}, fmt.Errorf("the groups of %s: %w", a.Path(), err)
 		}
 		facts.Coordinate = func(dim string, length int64) (axes.Coordinate, bool) {
 			return coordinate(ctx, h, names.Join(dir, dim), length)
@@ -103,6 +104,18 @@ func describe(ctx context.Context, a *zarrcore.Array) (volume.Volume, error) {
 		return v, volume.ErrNot
 	}
 	return v, nil
+}
+
+// attributes returns those of a group. They are absent if there is no such group.
+func attributes(ctx context.Context, h *zarrcore.Arrays, path string) (pyjson.Value, error) {
+	group, err := h.Node(ctx, path)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return pyjson.Value{}, nil
+	}
+	if err != nil {
+		return pyjson.Value{}, err
+	}
+	return group.Attributes, nil
 }
 
 // coordinate reads the coordinate variable at path, if there is one of that length. A name that no

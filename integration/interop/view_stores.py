@@ -225,6 +225,14 @@ def rasters(root):
     create(group, "geozarr", values((6, 8), "i2"), place)
     turned = {"proj:code": "EPSG:4326", "spatial:transform": [0, 0.5, 10, 0.25, 0, 50]}
     create(group, "rotated", values((6, 8), "f8"), turned)
+    levels = group.create_group("levels")
+    levels.attrs["proj:code"] = "EPSG:32632"
+    layout = []
+    for step, shape in (10, (6, 8)), (20, (3, 4)):
+        create(levels, f"r{step}m", values(shape, "u2"), names="yx")
+        place = {"spatial:transform": [step, 0, 400000, 0, -step, 5000000]}
+        layout.append({"asset": f"r{step}m", "spatial:shape": shape, **place})
+    levels.attrs["multiscales"] = {"layout": layout}
 
 
 def large(root):

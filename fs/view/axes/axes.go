@@ -5,6 +5,7 @@ package axes
 
 import (
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -16,9 +17,10 @@ import (
 
 // Known is what a store holds about an array.
 type Known struct {
-	Name  string       // of the array, below its group
+	Path  string       // of the array, below the group above its group
 	Array *meta.Array  // its document
 	Group pyjson.Value // the attributes of its group; may be absent
+	Above pyjson.Value // those of the group above that; may be absent
 	// Coordinate returns the coordinate variable of that name in the group, if there is one with
 	// that many elements. Asking may take a read of the store. nil: there are none.
 	Coordinate func(name string, length int64) (Coordinate, bool)
@@ -26,6 +28,9 @@ type Known struct {
 	// nil: there are none.
 	Mapping func(name string) pyjson.Value
 }
+
+// name returns the name of the array, below its group.
+func (k Known) name() string { return path.Base(k.Path) }
 
 // Coordinate is a coordinate variable of the CF conventions.
 type Coordinate struct {
@@ -136,7 +141,7 @@ func (k Known) addCoordinates(axes []volume.Axis) {
 	for i := range axes {
 		a := &axes[i]
 		a.Kind = KindOf(a.Name)
-		if a.Name == "" || k.Coordinate == nil || a.Name == k.Name {
+		if a.Name == "" || k.Coordinate == nil || a.Name == k.name() {
 			continue
 		}
 		c, ok := k.Coordinate(a.Name, a.Length)
@@ -207,7 +212,7 @@ func (k Known) addMultiscale(axes []volume.Axis) bool {
 	for scales := range root.Get("multiscales").Elements() {
 		for level := range scales.Get("datasets").Elements() {
 			described := scales.Get("axes").Elems()
-			if level.Get("path").Text() != k.Name || len(described) != len(axes) {
+			if level.Get("path").Text() != k.name() || len(described) != len(axes) {
 				continue
 			}
 			for i, a := range described {

@@ -84,7 +84,7 @@ func TestAxes(t *testing.T) {
 				"lat:space step -5 at 60 in degrees_north; lon:space in degrees_east; level:?"},
 		{"a coordinate variable itself", "lat", []string{"lat"}, []int64{3}, `{}`, "lat:?"},
 	} {
-		k := Known{Name: tc.array, Group: document(t, tc.group), Array: &meta.Array{Shape: tc.shape,
+		k := Known{Path: tc.array, Group: document(t, tc.group), Array: &meta.Array{Shape: tc.shape,
 			DimensionNames: tc.dims,
 			Type:           dtype.Type{Kind: dtype.Uint, Size: 2, Order: dtype.Little}}}
 		k.Coordinate = func(name string, length int64) (Coordinate, bool) {
@@ -226,5 +226,34 @@ func TestPlaces(t *testing.T) {
 	}
 	if v, _ := Of(k); fmt.Sprint(v.Place) != "{true [60 -5 0] [60 0 -5] 4326 true}" {
 		t.Errorf("by coordinate variables: %v", v.Place)
+	}
+}
+
+// TestPlacesOfLevels: a group says where each of its levels lies. A level is an array of the group,
+// or a group of arrays.
+func TestPlacesOfLevels(t *testing.T) {
+	const levels = `"proj:code": "EPSG:32633", "multiscales": {"layout": [
+		{"asset": "r10m", "spatial:transform": [10, 0, 500, 0, -10, 900], "spatial:shape": [8, 10]},
+		{"asset": "r20m", "spatial:transform": [20, 0, 500, 0, -20, 900], "spatial:shape": [4, 5]},
+		{"asset": "deep/b1", "spatial:transform": [5, 0, 0, 0, -5, 0]}, {"asset": "bare"}]}`
+	const whole = `"spatial:transform": [1, 0, 0, 0, -1, 0]`
+	for _, tc := range []struct{ path, above, group, want string }{
+		{"g/r20m", `{}`, `{` + levels + `}`, "{true [510 20 0] [890 0 -20] 32633 false}"},
+		{"g/r10m", `{}`, `{` + levels + `}`, "{false [0 0 0] [0 0 0] 0 false}"}, // another shape
+		{"r20m/b1", `{` + levels + `}`, `{}`, "{true [510 20 0] [890 0 -20] 32633 false}"},
+		{"deep/b1", `{` + levels + `}`, `{}`, "{true [2.5 5 0] [-2.5 0 -5] 32633 false}"},
+		{"r20m/b1", `{` + levels + `}`, `{` + whole + `}`,
+			"{true [0.5 1 0] [-0.5 0 -1] 32633 false}"},
+		{"g/bare", `{}`, `{` + whole + `, ` + levels + `}`, "{false [0 0 0] [0 0 0] 0 false}"},
+		{"g/bare", `{}`, `{"spatial:shape": [4, 5], ` + whole + `, ` + levels + `}`,
+			"{true [0.5 1 0] [-0.5 0 -1] 32633 false}"},
+		{"g/other", `{` + levels + `}`, `{}`, "{false [0 0 0] [0 0 0] 0 false}"},
+	} {
+		v, _ := Of(Known{Path: tc.path, Above: document(t, tc.above),
+			Group: document(t, tc.group), Array: &meta.Array{Shape: []int64{4, 5},
+				Type: dtype.Type{Kind: dtype.Uint, Size: 1}}})
+		if got := fmt.Sprint(v.Place); got != tc.want {
+			t.Errorf("%s below %s, %s: %s, expected %s", tc.path, tc.above, tc.group, got, tc.want)
+		}
 	}
 }

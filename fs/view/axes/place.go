@@ -1,6 +1,7 @@
 package axes
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -30,7 +31,10 @@ func (k Known) addPlace(v *volume.Volume) {
 	}
 	y, x := v.Axes[len(v.Axes)-2], v.Axes[len(v.Axes)-1]
 	g := geo{lines: y, columns: x}
-	g.read(k.Group)
+	g.readLevel(k.Above, path.Dir(k.Path), k.Path)
+	if !g.readLevel(k.Group, k.name()) {
+		g.read(k.Group)
+	}
 	g.read(k.Array.Attributes)
 	if name := k.Array.Attributes.Get("grid_mapping").Text(); name != "" && k.Mapping != nil {
 		g.read(k.Mapping(name))
@@ -50,8 +54,32 @@ func (k Known) addPlace(v *volume.Volume) {
 	v.Place.EPSG, v.Place.IsGeographic = g.system()
 }
 
+// readLevel adds what a group says of a level that has one of these paths below it, an array or a
+// group of arrays (https://github.com/zarr-conventions/multiscales). It reports false if there is
+// no such level. A transform of the group itself is for a level only if it says for which shape.
+func (g *geo) readLevel(group pyjson.Value, paths ...string) bool {
+	for _, level := range group.Get("multiscales").Get("layout").Elems() {
+		if !slices.Contains(paths, level.Get("asset").Text()) {
+			continue
+		}
+		g.readSystem(group)
+		if group.Get("spatial:shape").Exists() {
+			g.readCorner(group)
+		}
+		g.readCorner(level)
+		return true
+	}
+	return false
+}
+
 // read adds what attributes say: of the array, of its group, or of its grid mapping.
 func (g *geo) read(a pyjson.Value) {
+	g.readSystem(a)
+	g.readCorner(a)
+}
+
+// readSystem adds the reference system.
+func (g *geo) readSystem(a pyjson.Value) {
 	crs := a.Get("_CRS")
 	texts := []pyjson.Value{a.Get("spatial_ref"), a.Get("crs_wkt"), a.Get("proj:wkt2"),
 		crs.Get("wkt")}
@@ -73,7 +101,6 @@ func (g *geo) read(a pyjson.Value) {
 		g.isDegrees = g.isDegrees || json.Get("type").Text() == "GeographicCRS"
 		g.isProjected = g.isProjected || json.Get("type").Text() == "ProjectedCRS"
 	}
-	g.readCorner(a)
 }
 
 // readCorner adds the transform of GDAL, or of GeoZarr.
