@@ -2,11 +2,18 @@ package integration
 
 import (
 	"encoding/json"
+	"fmt"
 	"image"
+	"image/draw"
 	"image/png"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/basicfont"
+	"golang.org/x/image/math/fixed"
 )
 
 // picturedStore makes an array with a ramp and a hole, and an image of two levels. The first of
@@ -31,6 +38,8 @@ land = np.tile(np.arange(100, dtype="<i2"), (50, 1))
 land[10:30, 20:40] = -32768
 root.create_array("land", shape=land.shape, dtype=land.dtype, chunks=(50, 50),
     attributes={"_FillValue": -32768, "scale_factor": 0.01, "add_offset": 273.15})[...] = land
+for name, side in ("most", 8192), ("more", 9728):
+    root.create_array(name, shape=(side, side), dtype="u1", chunks=(2048, 2048))[...] = 1
 root.create_array("words", shape=(3,), dtype=str, chunks=(3,))
 `
 
@@ -77,6 +86,24 @@ func TestPictures(t *testing.T) {
 	if pictureOf(t, dir, "huge.png"); chunksDecoded(t, dir) != before {
 		t.Error("chunks of an array that is too large were decoded")
 	}
+	for name, chunks := range map[string]int64{"most": 64 << 20 / 2048 / 2048, "more": 0} {
+		before := chunksDecoded(t, dir)
+		pictureOf(t, dir, name+".png")
+		if n := chunksDecoded(t, dir) - before; n != chunks {
+			t.Errorf("%s.png has decoded %d chunks, expected %d", name, n, chunks)
+		}
+	}
+	for name, want := range map[string][3]string{
+		"ramp.png": {"ramp [2 700 1500] '<f4'", "time=1, lat=::2, lon=::2",
+			"black 28, white 1470"},
+		"image/0.png": {"0 [131072 131072] '<u2'", "axis 0, axis 1", "black 0, white 500"},
+		"more.png": {"more [9728 9728] '|u1'", "more than 64 MiB to decode: see a coarser level",
+			"too large to draw"},
+	} {
+		if got := captionOf(pictureOf(t, dir, name)); got != want {
+			t.Errorf("the caption of %s is %q, expected %q", name, got, want)
+		}
+	}
 	if _, err := os.Stat(filepath.Join(dir, "words.png")); !os.IsNotExist(err) {
 		t.Errorf("strings have a picture: %v", err)
 	}
@@ -108,6 +135,38 @@ func pictureOf(t *testing.T, dir, name string) image.Image {
 func redAt(img image.Image, x, y int) uint32 {
 	red, _, _, _ := img.At(x, y).RGBA()
 	return red >> 8
+}
+
+// captionOf reads the three lines of text below a picture.
+func captionOf(img image.Image) (lines [3]string) {
+	glyphs := make(map[string]rune)
+	for r := ' '; r <= '~'; r++ {
+		cell := image.NewRGBA(image.Rect(0, 0, 7, 13))
+		draw.Draw(cell, cell.Bounds(), image.White, image.Point{}, draw.Src)
+		d := font.Drawer{Dst: cell, Src: image.Black, Face: basicfont.Face7x13,
+			Dot: fixed.P(0, basicfont.Face7x13.Ascent)}
+		d.DrawString(string(r))
+		glyphs[inkAt(cell, 0, 0)] = r
+	}
+	for i := range lines {
+		top := img.Bounds().Dy() - 48 + (i+1)*14 - basicfont.Face7x13.Ascent
+		for x := 4; x+7 <= img.Bounds().Dx(); x += 7 {
+			lines[i] += string(glyphs[inkAt(img, x, top)])
+		}
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}
+
+// inkAt returns which pixels of the cell of a character are black.
+func inkAt(img image.Image, x, y int) string {
+	var ink strings.Builder
+	for row := range 13 {
+		for column := range 7 {
+			fmt.Fprint(&ink, redAt(img, x+column, y+row) == 0)
+		}
+	}
+	return ink.String()
 }
 
 // chunksDecoded returns how many chunks the mount has decoded.

@@ -6,6 +6,7 @@ import (
 	"image/png"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -74,6 +75,28 @@ func TestPlane(t *testing.T) {
 				if red>>8 > want[i]+1 || red>>8+1 < want[i] {
 					t.Errorf("%s: the pixel at %v has %d of red, expected %d", names, near, red>>8,
 						want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestBothEnds: a picture reaches from one end of an array to the other, also one of another
+// resolution.
+func TestBothEnds(t *testing.T) {
+	for _, n := range []int64{1, 2, 959, 960, 961, 1919, 5000, 8192, 1 << 40} {
+		for _, shape := range [][]int64{{n}, {n, n}, {n, 3}} {
+			for _, coarser := range []int64{1, 2, 3, 8} {
+				level := slices.Clone(shape)
+				for i := range level {
+					level[i] = (level[i]-1)/coarser + 1
+				}
+				for i, x := range NewPlan(shape, nil).Along(level) {
+					if last := x.Start + (x.Count-1)*x.Step; level[i]-last > x.Step ||
+						x.Count > 2*planeMost {
+						t.Errorf("%v of %v: %d indexes up to %d, %d apart", level, shape, x.Count,
+							last, x.Step)
+					}
 				}
 			}
 		}

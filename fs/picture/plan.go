@@ -27,8 +27,9 @@ const (
 // Plan says which elements of an array are drawn, and where.
 type Plan struct {
 	shape  []int64
-	y, x   int // the axes of the plane; y < 0: a curve along x; both < 0: no axes
-	rows   int // samples, top to bottom
+	y, x   int   // the axes of the plane; y < 0: a curve along x; both < 0: no axes
+	stride int64 // from one sample to the next, along both axes
+	rows   int   // samples, top to bottom
 	cols   int
 	factor int // pixels of each sample, along both axes
 	empty  bool
@@ -36,7 +37,8 @@ type Plan struct {
 
 // NewPlan returns how an array of that shape is drawn. names are those of its axes, or nil.
 func NewPlan(shape []int64, names []string) Plan {
-	p := Plan{shape: shape, y: len(shape) - 2, x: len(shape) - 1, rows: 1, cols: 1, factor: 1}
+	p := Plan{shape: shape, y: len(shape) - 2, x: len(shape) - 1, stride: 1, rows: 1, cols: 1,
+		factor: 1}
 	y, x := axisNamed(names, "y", "lat", "latitude"), axisNamed(names, "x", "lon", "longitude")
 	if y >= 0 && x >= 0 && max(y, x) < len(shape) {
 		p.y, p.x = y, x
@@ -47,11 +49,12 @@ func NewPlan(shape []int64, names []string) Plan {
 	}
 	if p.y < 0 {
 		p.cols = int(min(shape[p.x], planeMost))
+		p.stride = shape[p.x] / int64(p.cols)
 		return p
 	}
 	longer := max(shape[p.y], shape[p.x])
-	stride := (longer-1)/planeMost + 1
-	p.rows, p.cols = samples(shape[p.y], stride), samples(shape[p.x], stride)
+	p.stride = (longer-1)/planeMost + 1
+	p.rows, p.cols = samples(shape[p.y], p.stride), samples(shape[p.x], p.stride)
 	p.factor = max(1, least/max(p.rows, p.cols))
 	return p
 }
@@ -67,19 +70,21 @@ func axisNamed(names []string, among ...string) int {
 }
 
 // Along returns the indexes to draw of an array of the given shape: of the array itself, or of
-// another resolution of it. An axis that is not drawn has only the index in its middle.
+// another resolution of it. They reach from one end to the other, and may be more than there are
+// pixels. An axis that is not drawn has only the index in its middle.
 func (p Plan) Along(shape []int64) []layout.Indexes {
 	along := make([]layout.Indexes, len(shape))
 	for i, n := range shape {
 		along[i] = layout.Indexes{Start: n / 2, Step: 1, Count: min(n, 1)}
 	}
-	for axis, count := range map[int]int{p.y: p.rows, p.x: p.cols} {
+	for _, axis := range []int{p.y, p.x} {
 		if axis < 0 {
 			continue
 		}
 		n := shape[axis]
-		step := max(1, n/int64(count))
-		along[axis] = layout.Indexes{Step: step, Count: min(int64(count), (n-1)/step+1)}
+		scale := float64(n) / float64(p.shape[axis])
+		step := max(1, int64(scale*float64(p.stride)))
+		along[axis] = layout.Indexes{Step: step, Count: (n-1)/step + 1}
 	}
 	return along
 }

@@ -150,7 +150,7 @@ func drawn(ctx context.Context, a *zarrcore.Array, along []layout.Indexes) ([]fl
 func whereOf(m *meta.Array, along []layout.Indexes) string {
 	var parts []string
 	for i, x := range along {
-		name := fmt.Sprint(i)
+		name := fmt.Sprint("axis ", i)
 		if i < len(m.DimensionNames) && m.DimensionNames[i] != "" {
 			name = m.DimensionNames[i]
 		}
@@ -195,13 +195,13 @@ func drawnLevel(
 	return best
 }
 
-// decodes returns about how many bytes are decoded to read these indexes.
+// decodes returns how many bytes of chunks have one of these indexes.
 func decodes(a *zarrcore.Array, along []layout.Indexes) int64 {
 	total := float64(a.Meta().Type.Size)
 	for i, n := range a.Chunk() {
-		x := along[i]
-		reach := float64(x.Count-1)*float64(x.Step) + 1
-		total *= float64(n) * min(float64(x.Count), reach/float64(max(1, n))+1)
+		x, n := along[i], max(1, n)
+		last := x.Start + (x.Count-1)*x.Step
+		total *= float64(n) * float64(min(x.Count, last/n-x.Start/n+1))
 	}
 	return int64(min(total, 1<<62))
 }
