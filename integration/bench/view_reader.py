@@ -3,9 +3,9 @@
 
 Usage: view_reader.py LIBRARY OP PATH ROWS TYPE DIM...
 
-The libraries are raw (a file read as it is), h5py, netCDF4, xarray and dask (a file of the group),
-and open_zarr and dask_zarr (xarray, from the store). Interpreter start and open are not counted. A
-scan reads slabs of ROWS along the first axis, and one by dask the chunks of the array.
+The libraries are raw and raw_new (a file read as it is), h5py, netCDF4, xarray and dask (a file of
+the group), and open_zarr and dask_zarr (xarray, from the store). Interpreter start and open are not
+counted. A scan reads slabs of ROWS along the first axis, and one by dask the chunks of the array.
 """
 
 import json
@@ -56,6 +56,17 @@ class Raw:
 
     def read(self, index):
         return np.array(self.mapped[index])
+
+
+class RawNew(Raw):
+    """A scan takes new memory for each slab."""
+
+    def scan(self, slabs, rows):
+        for (s,) in slabs:
+            slab = np.empty((s.stop - s.start, *self.mapped.shape[1:]), self.mapped.dtype)
+            part = memoryview(slab).cast("B")
+            while part:
+                part = part[self.file.readinto(part) :]
 
 
 class H5py:
@@ -132,7 +143,7 @@ class DaskZarr(Dask):
 
 
 LIBRARIES = {
-    "raw": Raw, "h5py": H5py, "netCDF4": NetCDF4, "xarray": Xarray, "dask": Dask,
+    "raw": Raw, "raw_new": RawNew, "h5py": H5py, "netCDF4": NetCDF4, "xarray": Xarray, "dask": Dask,
     "open_zarr": OpenZarr, "dask_zarr": DaskZarr,
 }
 
