@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +39,22 @@ func TestGroupFilesInChunks(t *testing.T) {
 			s.dir = mount(t, s.store, "--hdf5-layout", "chunked")
 			compareGroupFiles(t, "read", s.store, s.file(".nc"))
 		}
+	}
+}
+
+// TestDaskDecodesChunksOnce: dask reads each chunk of an array once, so that each is decoded once.
+func TestDaskDecodesChunksOnce(t *testing.T) {
+	s := chunkedStore(t)
+	const readAll = `import sys, xarray, zarr
+g, n = zarr.open_group(sys.argv[1], mode="r"), 0
+f = xarray.open_dataset(sys.argv[2], engine="h5netcdf", chunks={})
+for name, a in g.arrays():
+    f[name].data.compute()
+    n += a.nchunks if name != "holes" else 2
+print(n)`
+	want := strings.TrimSpace(runPython(t, viewsPython(t), "-c", readAll, s.store, s.file(".nc")))
+	if n := chunksDecoded(t, s.dir); fmt.Sprint(n) != want {
+		t.Errorf("%d chunks were decoded, expected %s", n, want)
 	}
 }
 

@@ -3,6 +3,8 @@ package integration
 import (
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -17,13 +19,54 @@ func TestReadersOfVolumes(t *testing.T) {
 	interpreter := viewsPython(t)
 	stores := t.TempDir()
 	runPython(t, interpreter, "interop/view_stores.py", stores)
+	readings, views := make(map[string]int), 0
 	for _, name := range readViews {
 		t.Run(name, func(t *testing.T) {
 			// GDAL looks for listed files only, and a.nhdr is there only if it is listed.
 			dir := mount(t, stores, "--views", "json,npy,raw,"+name)
-			t.Log(runPython(t, interpreter, "interop/view_readers.py", stores, dir, name))
+			found := runPython(t, interpreter, "interop/view_readers.py", stores, dir, name)
+			t.Log(found)
+			views++
+			for _, m := range readingsLine.FindAllStringSubmatch(found, -1) {
+				n, _ := strconv.Atoi(m[3])
+				readings[m[1]+" "+m[2]] += n
+			}
 		})
 	}
+	if views == len(readViews) { // all of them, not those of one -run
+		comparePageReadings(t, readings)
+	}
+}
+
+// readingsLine is what view_readers.py prints of a program: its name, version and how many arrays
+// it has read.
+var readingsLine = regexp.MustCompile(`(?m)^\S+ (\S+) (\S+) (\d+) arrays, 0 different$`)
+
+// readingsRow is a row of the table of programs in docs/FORMATS.md.
+var readingsRow = regexp.MustCompile(
+	`(?m)^\| ([\w-]+)(?:'s readers)? \| (\S+) \| .*\| (\d+) \| 0 \|$`)
+
+// comparePageReadings compares how many arrays each program has read with docs/FORMATS.md.
+func comparePageReadings(t *testing.T, readings map[string]int) {
+	t.Helper()
+	page := make(map[string]int)
+	for _, m := range readingsRow.FindAllStringSubmatch(readPage(t, "docs/FORMATS.md"), -1) {
+		program := strings.ReplaceAll(strings.ToLower(m[1]), "-", "")
+		page[program+" "+m[2]], _ = strconv.Atoi(m[3])
+	}
+	for program, n := range readings {
+		if page[program] != n {
+			t.Errorf("docs/FORMATS.md has %d readings of %s, found %d", page[program], program, n)
+		}
+	}
+}
+
+// TestReadersOfLargeFiles: common programs find the end of files of more than 4 GiB, and the shape
+// of their arrays.
+func TestReadersOfLargeFiles(t *testing.T) {
+	interpreter, store := viewsPython(t), filepath.Join(t.TempDir(), "large.zarr")
+	runPython(t, interpreter, "interop/view_large.py", "make", store)
+	t.Log(runPython(t, interpreter, "interop/view_large.py", "read", store, mount(t, store)))
 }
 
 // TestReadersOfParts: common programs open files of parts of arrays, such as an image for VTK of an

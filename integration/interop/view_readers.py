@@ -253,6 +253,8 @@ GEO = {
     "cf": UTM,
     "gdal": UTM,
     "geozarr": UTM,
+    "r10m": UTM,
+    "r20m": ([400000.0, 20.0, 0.0, 5000000.0, 0.0, -20.0], 32632),
     "rotated": ([10.0, 0.0, 0.5, 50.0, 0.25, 0.0], 4326),
 }
 GEO["height"] = [-11.0, 2.0, 0.0, 62.5, 0.0, -5.0], None
@@ -439,6 +441,12 @@ def vtk(path, array):
 
 @reader("vtkhdf", "vtk")
 def vtkhdf(path, array):
+    found = vtkhdf_image(path, array)
+    found.steps, found.starts = in_one_unit(path, found.steps, found.starts)
+    return found
+
+
+def vtkhdf_image(path, array):
     import vtkmodules.all as vtk
     from vtkmodules.util.numpy_support import vtk_to_numpy
 
@@ -454,19 +462,21 @@ def vtkhdf(path, array):
     values = joined(values, array.dtype.kind == "c").reshape(array.shape)
     towards = [image.GetDirectionMatrix().GetElement(i, i) for i in range(3)]
     steps = [s * d for s, d in zip(image.GetSpacing(), towards)]
-    return Found(values, *in_one_unit(path, steps, image.GetOrigin(), array.ndim))
+    return Found(
+        values, steps[: array.ndim][::-1], image.GetOrigin()[: array.ndim][::-1]
+    )
 
 
-def in_one_unit(path, steps, starts, rank):
-    """Steps and starts, the slowest first; where VTK can say them, those of axes of space."""
+def in_one_unit(path, steps, starts):
+    """Steps and starts where VTK can say them, those of axes of space."""
     expected = PLACES.get(path.split(".zarr/")[1].rsplit(".", 1)[0])
-    if expected is None or rank != len(expected["units"]):
+    if expected is None or len(steps) != len(expected["units"]):
         return None, None
     units = {u for u in expected["units"] if "meter" in u or "degree" in u}
     if len(units) > 1:
         assert set(steps) == {1.0} and set(starts) == {0.0}
         return None, None
-    return steps[:rank][::-1], starts[:rank][::-1]
+    return steps, starts
 
 
 @functools.cache
@@ -512,6 +522,11 @@ class Java:
     def line(self):
         return self.process.stdout.readline().decode().rstrip("\n").split("\t")
 
+    def last_plane(self, path, program):
+        """Returns the lengths that the program finds, and the values of the last plane."""
+        found, _ = self.open(program + "-last", path)
+        return found.shape, found.values
+
     def open(self, program, path):
         """Returns what the program finds, and the names of the channels."""
         self.process.stdin.write(f"{program} {path}\n".encode())
@@ -520,10 +535,14 @@ class Java:
         if dtype == "error":
             raise ValueError(fields[0])
         shape, steps, units, channels, size = (f.split(",") for f in fields)
+        shape = [int(n) for n in shape]
         values = np.frombuffer(self.process.stdout.read(int(size[0])), dtype)
         steps = [... if s == "-" else float(s) for s in steps]
         units = [... if u == "-" else u for u in units]
-        return Found(values.reshape([int(n) for n in shape]), steps, None, None, units), channels
+        found = Found(values.reshape(shape[3:] if program.endswith("-last") else shape), steps,
+            units=units)
+        found.shape = shape
+        return found, channels
 
 
 @functools.cache

@@ -3,6 +3,7 @@ import ij.ImagePlus;
 import ij.ImageStack;
 import ij.io.Opener;
 import ij.measure.Calibration;
+import ij.plugin.FileInfoVirtualStack;
 import java.io.BufferedReader;
 import java.io.DataOutputStream;
 import java.io.InputStreamReader;
@@ -24,8 +25,9 @@ import ome.units.quantity.Time;
  * Opens images by ImageJ and by Bio-Formats.
  *
  * <p>The first line of standard output has the versions of both. Each line of standard input is
- * "imagej FILE" or "bioformats FILE". The answer is a line, and then the values, as many bytes as
- * its last field says. The fields are separated by tabs: the type of NumPy; the lengths of T, C, Z,
+ * "imagej FILE" or "bioformats FILE", or "imagej-last FILE" and "bioformats-last FILE" for the values
+ * of the last plane alone. The answer is a line, and then the values, as many bytes as its last
+ * field says. The fields are separated by tabs: the type of NumPy; the lengths of T, C, Z,
  * Y and X; their steps, and their units, with "-" for those that the file does not say; the names
  * of the channels; the number of bytes. The values are in the order T, C, Z, Y, X. If the program
  * cannot open a file, the answer is "error" and its text.
@@ -42,10 +44,10 @@ public final class Images {
     List<String> channels = new ArrayList<>();
     ByteBuffer values;
 
-    void allocate(int bytesOfElement) {
+    void allocate(int bytesOfElement, boolean isLast) {
       long bytes = bytesOfElement;
-      for (int n : shape) {
-        bytes *= n;
+      for (int i = isLast ? 3 : 0; i < shape.length; i++) {
+        bytes *= shape[i];
       }
       values = ByteBuffer.allocate(Math.toIntExact(bytes)).order(ByteOrder.LITTLE_ENDIAN);
     }
@@ -61,8 +63,9 @@ public final class Images {
     }
   }
 
-  private static Found byImageJ(String path) {
-    ImagePlus image = new Opener().openImage(path);
+  private static Found byImageJ(String path, boolean isLast) {
+    ImagePlus image =
+        isLast ? FileInfoVirtualStack.openVirtual(path) : new Opener().openImage(path);
     if (image == null) {
       throw new IllegalArgumentException("ImageJ opens no image");
     }
@@ -77,11 +80,11 @@ public final class Images {
       case 32 -> "<f4";
       default -> throw new IllegalArgumentException(image.getBitDepth() + " bits");
     };
-    found.allocate(image.getBitDepth() / 8);
+    found.allocate(image.getBitDepth() / 8, isLast);
     ImageStack stack = image.getStack();
-    for (int t = 1; t <= frames; t++) {
-      for (int c = 1; c <= channels; c++) {
-        for (int z = 1; z <= slices; z++) {
+    for (int t = isLast ? frames : 1; t <= frames; t++) {
+      for (int c = isLast ? channels : 1; c <= channels; c++) {
+        for (int z = isLast ? slices : 1; z <= slices; z++) {
           put(found.values, stack.getPixels(image.getStackIndex(c, z, t)), signed);
         }
       }
@@ -111,7 +114,7 @@ public final class Images {
     }
   }
 
-  private static Found byBioFormats(String path) throws Exception {
+  private static Found byBioFormats(String path, boolean isLast) throws Exception {
     IMetadata metadata =
         new ServiceFactory().getInstance(OMEXMLService.class).createOMEXMLMetadata();
     try (ImageReader reader = new ImageReader()) {
@@ -129,13 +132,14 @@ public final class Images {
       int size = FormatTools.getBytesPerPixel(reader.getPixelType());
       found.type = (size == 1 ? "|" : reader.isLittleEndian() ? "<" : ">")
           + (type.startsWith("u") ? "u" : type.startsWith("int") ? "i" : "f") + size;
-      found.allocate(size);
+      found.allocate(size, isLast);
       if (reader.getRGBChannelCount() != 1) {
         throw new IllegalArgumentException(reader.getRGBChannelCount() + " channels in a plane");
       }
-      for (int t = 0; t < reader.getSizeT(); t++) {
-        for (int c = 0; c < reader.getSizeC(); c++) {
-          for (int z = 0; z < reader.getSizeZ(); z++) {
+      int frames = reader.getSizeT(), channels = reader.getSizeC(), slices = reader.getSizeZ();
+      for (int t = isLast ? frames - 1 : 0; t < frames; t++) {
+        for (int c = isLast ? channels - 1 : 0; c < channels; c++) {
+          for (int z = isLast ? slices - 1 : 0; z < slices; z++) {
             found.values.put(reader.openBytes(reader.getIndex(z, c, t)));
           }
         }
@@ -173,7 +177,9 @@ public final class Images {
     for (String line; (line = in.readLine()) != null; ) {
       String[] words = line.split(" ", 2);
       try {
-        Found found = words[0].equals("imagej") ? byImageJ(words[1]) : byBioFormats(words[1]);
+        boolean isLast = words[0].endsWith("-last");
+        Found found = words[0].startsWith("imagej") ? byImageJ(words[1], isLast)
+            : byBioFormats(words[1], isLast);
         out.write((found.line() + "\n").getBytes(StandardCharsets.UTF_8));
         out.write(found.values.array(), 0, found.values.position());
       } catch (Throwable e) {
