@@ -28,8 +28,8 @@ PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) \
 
 .DEFAULT_GOAL := help
 .PHONY: help build check demo test mistakes race lint measures fuzz fuzz-views peers servers \
-	interop interop-far interop-all everyday model kill faults races limits prove bench bench-quick \
-	bench-write bench-against ls-bench bench-open bench-groups bench-views clean
+	interop interop-far interop-all everyday model kill faults races limits prove bench \
+	bench-quick bench-write bench-against ls-bench bench-open bench-groups bench-views clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
