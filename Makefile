@@ -149,12 +149,14 @@ limits: check build ## show the limits by commands that people type: ok or BAD (
 prove: check build peers ## run kill, model, races and limits, two at a time (an hour; as root)
 	@integration/prove.sh $(or $(LOGS),prove-logs)
 
-bench: check build peers ## compare speed with plain files and libraries (10 GB, two hours)
+bench: check build peers ## compare speed with plain files and libraries (10 GB, three hours)
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH)
 	$(PY3) integration/bench/bench.py --bin $(BIN) --data $(BENCH) --rounds $(ROUNDS)
 	$(PY3) integration/bench/write_bench.py --bin $(BIN) --data $(BENCH) --rounds $(ROUNDS)
 	$(PY3) integration/bench/ls_bench.py --bin $(BIN) --data $(BENCH)
 	$(PY3) integration/bench/open_bench.py --bin $(BIN) --data $(BENCH)
+	$(PYVIEWS) integration/bench/group_bench.py --bin $(BIN) --data $(BENCH)
+	$(PYVIEWS) integration/bench/view_bench.py --bin $(BIN) --data $(BENCH) --rounds $(ROUNDS)
 
 bench-quick: check build peers ## a part of it: make bench-quick W=W5 OPS=seq,rand ROUNDS=3
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) $(W)
