@@ -192,6 +192,7 @@ func TestPlaces(t *testing.T) {
 		`{"spatial:transform": [1, 2, 3, 4]}`: nowhere,
 		`{"GeoTransform": "100 10 0 200 0"}`:  nowhere,
 		`{"GeoTransform": "1 2 0 3 0 x"}`:     nowhere,
+		`{"GeoTransform": "nan 2 0 3 0 4"}`:   nowhere,
 		at + `"proj:projjson": {"type": "GeographicCRS",
 			"id": {"authority": "EPSG", "code": 4937}}}`: north + "4937 true}",
 		`{"spatial:transform": [1, 2, 3, 4, 5, 6],
@@ -247,6 +248,10 @@ func TestPlacesOfLevels(t *testing.T) {
 		{"g/bare", `{}`, `{` + whole + `, ` + levels + `}`, "{false [0 0 0] [0 0 0] 0 false}"},
 		{"g/bare", `{}`, `{"spatial:shape": [4, 5], ` + whole + `, ` + levels + `}`,
 			"{true [0.5 1 0] [-0.5 0 -1] 32633 false}"},
+		{"g/r20m", `{}`, `{"spatial:registration": "node", ` + levels + `}`,
+			"{true [500 20 0] [900 0 -20] 32633 false}"},
+		{"g/r20m", `{}`, `{"spatial:transform_type": "rpc", ` + levels + `}`,
+			"{false [0 0 0] [0 0 0] 0 false}"},
 		{"g/other", `{` + levels + `}`, `{}`, "{false [0 0 0] [0 0 0] 0 false}"},
 	} {
 		v, _ := Of(Known{Path: tc.path, Above: document(t, tc.above),

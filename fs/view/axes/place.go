@@ -1,6 +1,7 @@
 package axes
 
 import (
+	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -64,9 +65,9 @@ func (g *geo) readLevel(group pyjson.Value, paths ...string) bool {
 		}
 		g.readSystem(group)
 		if group.Get("spatial:shape").Exists() {
-			g.readCorner(group)
+			g.readCorner(group, pyjson.Value{})
 		}
-		g.readCorner(level)
+		g.readCorner(level, group)
 		return true
 	}
 	return false
@@ -75,7 +76,7 @@ func (g *geo) readLevel(group pyjson.Value, paths ...string) bool {
 // read adds what attributes say: of the array, of its group, or of its grid mapping.
 func (g *geo) read(a pyjson.Value) {
 	g.readSystem(a)
-	g.readCorner(a)
+	g.readCorner(a, pyjson.Value{})
 }
 
 // readSystem adds the reference system.
@@ -103,20 +104,21 @@ func (g *geo) readSystem(a pyjson.Value) {
 	}
 }
 
-// readCorner adds the transform of GDAL, or of GeoZarr.
-func (g *geo) readCorner(a pyjson.Value) {
+// readCorner adds the transform of GDAL, or of GeoZarr. For a level, group has the attributes of
+// its group: what these say besides the transform and the shape is for all levels.
+func (g *geo) readCorner(a, group pyjson.Value) {
 	if text := strings.Fields(a.Get("GeoTransform").Text()); len(text) == 6 {
 		n := make([]float64, 6)
 		for i := range n {
 			f, err := strconv.ParseFloat(text[i], 64)
-			if err != nil {
+			if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 				return
 			}
 			n[i] = f
 		}
 		g.corner, g.isOfElements = []float64{n[0], n[3], n[1], n[2], n[4], n[5]}, false
 	}
-	if list := a.Get("spatial:transform").Elems(); len(list) == 6 && g.isGridOf(a) {
+	if list := a.Get("spatial:transform").Elems(); len(list) == 6 && g.isGridOf(a, group) {
 		n := make([]float64, 6)
 		for i := range n {
 			f, ok := finite(list[i])
@@ -126,15 +128,23 @@ func (g *geo) readCorner(a pyjson.Value) {
 			n[i] = f
 		}
 		g.corner = []float64{n[2], n[5], n[0], n[1], n[3], n[4]}
-		g.isOfElements = a.Get("spatial:registration").Text() == "node"
+		g.isOfElements = either("spatial:registration", a, group).Text() == "node"
 	}
+}
+
+// either returns what a level says, otherwise what its group says.
+func either(key string, level, group pyjson.Value) pyjson.Value {
+	if v := level.Get(key); v.Exists() {
+		return v
+	}
+	return group.Get(key)
 }
 
 // isGridOf reports whether the transform of attributes by GeoZarr is for the array. That of a group
 // is for all arrays in it of that shape and those axes
 // (https://github.com/zarr-conventions/spatial).
-func (g *geo) isGridOf(a pyjson.Value) bool {
-	kind := a.Get("spatial:transform_type")
+func (g *geo) isGridOf(a, group pyjson.Value) bool {
+	kind := either("spatial:transform_type", a, group)
 	if kind.Exists() && kind.Text() != "affine" {
 		return false
 	}
@@ -144,8 +154,8 @@ func (g *geo) isGridOf(a pyjson.Value) bool {
 				return false
 			}
 		}
-		if names := a.Get("spatial:dimensions").Elems(); len(names) == 2 && axis.Name != "" &&
-			names[i].Text() != axis.Name {
+		names := either("spatial:dimensions", a, group).Elems()
+		if len(names) == 2 && axis.Name != "" && names[i].Text() != axis.Name {
 			return false
 		}
 	}
