@@ -54,9 +54,16 @@ func comparePageReadings(t *testing.T, readings map[string]int) {
 		program := strings.ReplaceAll(strings.ToLower(m[1]), "-", "")
 		page[program+" "+m[2]], _ = strconv.Atoi(m[3])
 	}
-	for program, n := range readings {
-		if page[program] != n {
-			t.Errorf("docs/FORMATS.md has %d readings of %s, found %d", page[program], program, n)
+	for program, n := range page {
+		name, _, _ := strings.Cut(program, " ")
+		isInJava := name == "imagej" || name == "bioformats"
+		if found, ok := readings[program]; found != n && (ok || !isInJava) {
+			t.Errorf("docs/FORMATS.md has %d readings of %s, found %d", n, program, found)
+		}
+	}
+	for program := range readings {
+		if page[program] == 0 {
+			t.Errorf("docs/FORMATS.md has no readings of %s", program)
 		}
 	}
 }

@@ -11,6 +11,7 @@ group_files.py edit H5 NC            tries 200 changes of their structure
 
 import json
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -407,6 +408,8 @@ def compare_array(reader, a, item, different, path):
         return
     if not same(found, wanted):
         different.append(f"{path}: {found!r}, expected {wanted!r}"[:600])
+    if type(reader) is H5netcdf and found.ndim == a.ndim > 0 and item.shape != a.shape:
+        different.append(f"{path}: shape {item.shape}, expected {a.shape}")
     attrs = reader.attrs(item)
     for key, value in dict(a.attrs).items():
         if key in ("_ARRAY_DIMENSIONS", "_FillValue"):
@@ -423,23 +426,27 @@ def compare_array(reader, a, item, different, path):
 
 def dimensions_differ(dims, attrs, a):
     """What is wrong with the names of the axes of an array, as a program finds them; "" if nothing.
-    A name that had to be another one is kept in an attribute."""
+    A name that had to be another one has a number, and is kept in an attribute."""
+    if not dims or a.ndim == 0:  # h5netcdf gives a scalar the dimension that has its name
+        return ""
+    dims = list(dims)
+    if dims[-1].startswith("string"):
+        dims.pop()  # of the characters
+    if len(dims) != a.ndim:
+        return f"dimensions {dims} of {a.ndim} axes"
     names = (
         a.metadata.dimension_names
         if a.metadata.zarr_format == 3
         else a.attrs.get("_ARRAY_DIMENSIONS")
     )
-    if not names or dims is None or None in names:
+    if not names or None in names or dims == list(names):
         return ""
-    dims = list(dims)
-    if dims and dims[-1].startswith("string"):
-        dims.pop()  # of the characters
-    if dims == list(names):
-        return ""
-    kept = plain(attrs.get("dimension_names", dims))
-    if isinstance(kept, list) and kept[-1].startswith("string"):
+    kept = attrs.get("dimension_names", dims)
+    kept = [kept] if isinstance(kept, str) else list(plain(kept))  # h5netcdf has one as a text
+    if kept and kept[-1].startswith("string"):
         kept.pop()
-    if kept in (names[0], list(names)):  # h5netcdf has one of one as a text
+    numbered = all(re.fullmatch(re.escape(n) + r"(_\d+)?", d) for n, d in zip(names, dims))
+    if kept == list(names) and numbered:
         return ""
     return f"dimensions {dims}, kept {kept}, expected {list(names)}"
 

@@ -62,7 +62,7 @@ class Found:
 def isclose(a, b):
     if a is None or b is None:
         return a is b
-    return np.isclose(float(a), float(b), rtol=1e-6)
+    return np.isclose(float(a), float(b), rtol=1e-6, atol=0)
 
 
 def place_differs(found, expected):
