@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"hash"
-	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -36,7 +35,7 @@ func (m marker) note(what ...any) { fmt.Fprintf(m.sum, "%q;", fmt.Sprint(what...
 // node marks a node and all below it.
 func (m marker) node(n *zarrcore.Node) error {
 	m.note(n.Kind, n.Version, n.Err)
-	if strings.Contains(n.Version, "@;") { // a document of which the store gives no version
+	if !n.IsVersioned() {
 		m.note(string(n.Document))
 	}
 	if n.Kind == zarrcore.ArrayNode {

@@ -126,7 +126,7 @@ func (w *writer) scaleOf(s *scope, asked string, length int64) *scale {
 	}
 }
 
-// nearest returns the scale that programs find by a name, nil if there is none.
+// nearest returns the scale that programs find by a name, or nil.
 func (s *scope) nearest(name string) *scale {
 	for ; s != nil; s = s.above {
 		if x := s.scales[name]; x != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -241,6 +242,10 @@ func (cat *reader) read(ctx context.Context, n *Node, name string) ([]byte, erro
 	}
 	return doc, nil
 }
+
+// IsVersioned reports whether the store gives a version of each document that was read. Otherwise
+// Version may stay as it is while the metadata changes.
+func (n *Node) IsVersioned() bool { return !strings.Contains(n.Version, "@;") }
 
 // readOptional is read, but a missing document is nil.
 func (cat *reader) readOptional(ctx context.Context, n *Node, name string) ([]byte, error) {

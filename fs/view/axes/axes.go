@@ -109,10 +109,10 @@ func blank(attributes pyjson.Value) (n int64, ok bool) {
 
 // checked returns the axis without numbers that no format can have.
 func checked(a volume.Axis) volume.Axis {
-	if a.Step == 0 || math.IsNaN(a.Step) || math.IsInf(a.Step, 0) {
+	if a.Step == 0 || !isFinite(a.Step) {
 		a.HasStep, a.Step = false, 0
 	}
-	if math.IsNaN(a.Start) || math.IsInf(a.Start, 0) {
+	if !isFinite(a.Start) {
 		a.HasStart, a.Start = false, 0
 	}
 	if int64(len(a.Labels)) != a.Length {
@@ -123,8 +123,10 @@ func checked(a volume.Axis) volume.Axis {
 
 func finite(v pyjson.Value) (float64, bool) {
 	f, ok := v.Float64()
-	return f, ok && !math.IsNaN(f) && !math.IsInf(f, 0)
+	return f, ok && isFinite(f)
 }
+
+func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
 // kinds are those of axes with a usual name.
 var kinds = map[string]volume.Kind{

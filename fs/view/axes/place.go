@@ -1,7 +1,6 @@
 package axes
 
 import (
-	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -111,7 +110,7 @@ func (g *geo) readCorner(a, group pyjson.Value) {
 		n := make([]float64, 6)
 		for i := range n {
 			f, err := strconv.ParseFloat(text[i], 64)
-			if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			if err != nil || !isFinite(f) {
 				return
 			}
 			n[i] = f
