@@ -53,18 +53,11 @@ func TestWriteModel(t *testing.T) {
 }
 
 func modelSeeds(t *testing.T) (seeds []uint64) {
-	number := func(name string, otherwise uint64) uint64 {
-		n, err := strconv.ParseUint(os.Getenv(name), 10, 64)
-		if err != nil {
-			return otherwise
-		}
-		return n
-	}
 	if os.Getenv("ZARRFS_MODEL_SEED") != "" {
-		return []uint64{number("ZARRFS_MODEL_SEED", 0)}
+		return []uint64{numberOf(t, "ZARRFS_MODEL_SEED", 0)}
 	}
-	first := number("ZARRFS_MODEL_FIRST", 1)
-	for i := range number("ZARRFS_MODEL_RUNS", modelRuns) {
+	first := numberOf(t, "ZARRFS_MODEL_FIRST", 1)
+	for i := range numberOf(t, "ZARRFS_MODEL_RUNS", modelRuns) {
 		seeds = append(seeds, first+i)
 	}
 	return seeds

@@ -31,6 +31,20 @@ func count(name string, otherwise int) int {
 	return otherwise
 }
 
+// numberOf is count for a seed, or for a number that must not be mistyped: other texts are errors.
+func numberOf(t *testing.T, variable string, usual uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return n
+}
+
 // run runs a program that must succeed.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	headers "github.com/zarrfs/zarrfs/layout/volume"
@@ -77,20 +76,6 @@ func TestReadersOfRandomHeaders(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d: %s", seed, runPython(t, interpreter, "interop/view_headers.py", dir))
-}
-
-// numberOf returns the number that a variable of the environment has, or usual.
-func numberOf(t *testing.T, variable string, usual uint64) uint64 {
-	t.Helper()
-	text, ok := os.LookupEnv(variable)
-	if !ok {
-		return usual
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
-	}
-	return n
 }
 
 func writeNew(t *testing.T, file string, data []byte) {

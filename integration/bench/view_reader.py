@@ -50,9 +50,12 @@ class Raw:
     def scan(self, slabs, rows):
         buffer = np.empty((rows, *self.mapped.shape[1:]), self.mapped.dtype)
         for (s,) in slabs:
-            part = memoryview(buffer[: s.stop - s.start]).cast("B")
-            while part:
-                part = part[self.file.readinto(part) :]
+            self.fill(buffer[: s.stop - s.start])
+
+    def fill(self, slab):
+        part = memoryview(slab).cast("B")
+        while part:
+            part = part[self.file.readinto(part) :]
 
     def read(self, index):
         return np.array(self.mapped[index])
@@ -63,10 +66,7 @@ class RawNew(Raw):
 
     def scan(self, slabs, rows):
         for (s,) in slabs:
-            slab = np.empty((s.stop - s.start, *self.mapped.shape[1:]), self.mapped.dtype)
-            part = memoryview(slab).cast("B")
-            while part:
-                part = part[self.file.readinto(part) :]
+            self.fill(np.empty((s.stop - s.start, *self.mapped.shape[1:]), self.mapped.dtype))
 
 
 class H5py:

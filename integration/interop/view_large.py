@@ -77,7 +77,7 @@ READERS = {
 
 
 def read(store, mount):
-    wrong = readings = 0
+    tally = view_readers.Tally()
     functions = {f.__name__: f for f in (tifffile, nibabel, mrcfile, astropy)}
     programs = ["imagej", "bioformats"] if view_readers.has_java() else []
     functions.update({program: by_java(program) for program in programs})
@@ -85,21 +85,18 @@ def read(store, mount):
     for file, names in READERS.items():
         array = root[file.split(".")[0]]
         for name in names:
-            if name not in functions:
-                continue
-            readings += 1
-            try:
-                shape, values = functions[name](f"{mount}/{file}")
-                shape = [n for n in shape if n != 1]
-                why = "" if shape == list(array.shape) else f"shape {shape}"
-                why = why or view_readers.values_differ(values, array[-1])
-            except Exception as e:
-                why = f"{type(e).__name__}: {e}"
-            if why:
-                wrong += 1
-                print(f"{name}: {file}: {why}", file=sys.stderr)
-    print(f"{readings} readings, {wrong} different")
-    sys.exit(wrong > 0)
+            if name in functions:
+                tally.note(
+                    f"{name}: {file}", lambda: differs(*functions[name](f"{mount}/{file}"), array)
+                )
+    tally.end("readings")
+
+
+def differs(shape, values, array):
+    """Returns what is different about the lengths and the last plane that a program has found."""
+    shape = [n for n in shape if n != 1]
+    why = "" if shape == list(array.shape) else f"shape {shape}"
+    return why or view_readers.values_differ(values, array[-1])
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def differs(path, wanted):
 
 def main():
     stores, mount = sys.argv[1:]
-    seen = wrong = 0
+    tally = view_readers.Tally()
     for fmt in 2, 3:
         others = [(view, VOLUMES) for view in ("nrrd", "nii", "mha", "mrc", "ome.tif")]
         for view, parts in [("vtkhdf", VTKHDF), ("fits", FITS), ("tif", TIFF), *others]:
@@ -144,21 +144,14 @@ def main():
                 wanted = np.ascontiguousarray(stored[...][part]).view(Part)
                 wanted.attrs = Attributes(stored.attrs.asdict())
                 path = f"{mount}/{at}@{{{text}}}.{view}"
-                seen += 1
-                try:
-                    if view == "tif":
-                        why = tiff_differs(path, name, part, wanted)
-                    elif parts is VOLUMES:
-                        why = volume_differs(path, name, view, wanted)
-                    else:
-                        why = differs(path, wanted)
-                except Exception as e:
-                    why = f"{type(e).__name__}: {e}"
-                if why:
-                    wrong += 1
-                    print(f"{os.path.relpath(path, mount)}: {why}", file=sys.stderr)
-    print(f"{seen} parts, {wrong} different")
-    sys.exit(wrong > 0)
+                if view == "tif":
+                    compare = lambda: tiff_differs(path, name, part, wanted)
+                elif parts is VOLUMES:
+                    compare = lambda: volume_differs(path, name, view, wanted)
+                else:
+                    compare = lambda: differs(path, wanted)
+                tally.note(os.path.relpath(path, mount), compare)
+    tally.end("parts")
 
 
 if __name__ == "__main__":

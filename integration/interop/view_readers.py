@@ -59,6 +59,29 @@ class Found:
         self.more = more or {}
 
 
+class Tally:
+    """Counts what was compared, and what was different."""
+
+    def __init__(self):
+        self.seen = self.different = 0
+
+    def note(self, what, compare):
+        """Calls compare(), which returns what is different, and "" if nothing is."""
+        self.seen += 1
+        try:
+            why = compare()
+        except Exception as e:
+            why = f"{type(e).__name__}: {e}"
+        if why:
+            self.different += 1
+            print(f"{what}: {why}", file=sys.stderr)
+
+    def end(self, of):
+        """Prints the counts, and ends the program with 1 if anything was different."""
+        print(f"{self.seen} {of}, {self.different} different")
+        sys.exit(self.different > 0)
+
+
 def isclose(a, b):
     if a is None or b is None:
         return a is b
