@@ -49,6 +49,7 @@ type entry struct {
 	dead    bool // no longer in the cache: recycled with its last pin
 	elem    *list.Element
 	hot     bool
+	early   bool // it was loaded for a use that is still to come
 }
 
 // NewCache returns an empty cache that allocates from mem.
@@ -145,6 +146,19 @@ func (c *Cache) Get(
 			return Pin{}, err
 		}
 	}
+}
+
+// Load is Get of a whole chunk for a use that is still to come. That one counts as the first.
+func (c *Cache) Load(ctx context.Context, id ID, size int64, epoch uint64, b Backing) error {
+	p, err := c.Get(ctx, id, size, 0, size, epoch, b)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.e.early = !p.e.hot
+	c.unpin(p.e)
+	return nil
 }
 
 // isKnown reports whether anything was loaded.
@@ -267,6 +281,10 @@ func (c *Cache) touch(e *entry, hit bool) {
 		return
 	}
 	c.hits++
+	if e.early {
+		e.early = false
+		return
+	}
 	switch {
 	case e.elem == nil:
 		return

@@ -1,0 +1,83 @@
+package pieces
+
+import (
+	"slices"
+	"sync"
+)
+
+// stackApart is by how many bytes requests of one reader may be out of order.
+const stackApart = 2 << 20
+
+// A stack is where readers of chunks one behind the other are. mu is innermost.
+type stack struct {
+	mu      sync.Mutex
+	readers [4]stackReader // the last one that has read is first
+}
+
+// A stackReader has read from byte began up to byte at, most of it.
+type stackReader struct {
+	began, at int64
+	read      int64    // bytes
+	recent    [8]int64 // where the last reads ended: what is read again does not count twice
+	loaded    int64    // chunks before this one were loaded
+}
+
+// follow notes a read of bytes [off, off+n) of chunks of that size. It returns which chunks behind
+// these the request should load, too: at most that many, and no more than the reader has passed in
+// order. There are none if a request before has loaded the chunks of this one. Nor are there any
+// for a reader that has not passed two chunks, or leaves out a part of them.
+func (s *stack) follow(off, n, size, most int64) (first, end int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.readerAt(off)
+	r.note(off, n, 2*(most+1)*size)
+	first = (off+n-1)/size + 1
+	passed := (r.at - r.began) / size
+	if first <= r.loaded || passed < 2 || !r.isInOrder() {
+		return first, first
+	}
+	r.loaded = first + min(most, passed)
+	return first, r.loaded
+}
+
+// note notes a read. What counts of a reader are the last bytes of its way, that many.
+func (r *stackReader) note(off, n, last int64) {
+	r.at = max(r.at, off+n)
+	if !slices.Contains(r.recent[:], off+n) {
+		r.read = min(r.read+n, r.at-r.began)
+		copy(r.recent[1:], r.recent[:])
+		r.recent[0] = off + n
+	}
+	switch {
+	case r.at-r.began <= last:
+	case r.isInOrder():
+		r.read -= r.at - last - r.began
+		r.began = r.at - last
+	default:
+		r.began, r.read = off, n
+	}
+}
+
+// isInOrder reports whether the reader has read nearly all of its way.
+func (r *stackReader) isInOrder() bool { return r.read >= (r.at-r.began)/10*9 }
+
+// readerAt returns the reader whose request may begin at byte off, or a new one. It is the first of
+// the readers then.
+func (s *stack) readerAt(off int64) *stackReader {
+	i := 0
+	for i < len(s.readers)-1 && !s.readers[i].mayAsk(off) {
+		i++
+	}
+	r := s.readers[i]
+	if !r.mayAsk(off) {
+		r = stackReader{began: off, at: off}
+	}
+	copy(s.readers[1:i+1], s.readers[:i])
+	s.readers[0] = r
+	return &s.readers[0]
+}
+
+// mayAsk reports whether a request at byte off may be the next one of the reader.
+func (r stackReader) mayAsk(off int64) bool {
+	return r.read > 0 && r.at-stackApart <= off && off <= r.at+stackApart
+}

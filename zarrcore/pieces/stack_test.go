@@ -1,0 +1,47 @@
+package pieces
+
+import "testing"
+
+// TestFollow: a reader in order has chunks loaded that it has not asked for, each once. There are
+// more of them the further it has come. Readers here and there, and those that leave out a part,
+// have none.
+func TestFollow(t *testing.T) {
+	const size, most = 8 << 20, 3
+	type read struct{ off, n, first, end int64 }
+	for name, reads := range map[string][]read{
+		"in order": {{0, size, 1, 1}, {size, size, 2, 4}, {2 * size, size, 3, 3},
+			{3 * size, size, 4, 4}, {4 * size, size, 5, 8}, {5 * size, size, 6, 6}},
+		"parts of chunks": {{0, size, 1, 1}, {size, size - 1, 2, 2}, {2*size - 1, 1, 2, 4},
+			{2 * size, 1 << 20, 3, 3}, {2*size + 1<<20, size, 4, 4}},
+		"out of order":   {{1 << 20, size, 2, 2}, {0, 1 << 20, 1, 1}, {size + 1<<20, size, 3, 5}},
+		"here and there": {{0, size, 1, 1}, {5 * size, size, 6, 6}, {9 * size, size, 10, 10}},
+		"two readers": {{0, size, 1, 1}, {50 * size, size, 51, 51}, {size, size, 2, 4},
+			{51 * size, size, 52, 54}, {2 * size, size, 3, 3}},
+		"many chunks at once": {{0, 4 * size, 4, 7}, {4 * size, 4 * size, 8, 11}},
+	} {
+		var s stack
+		for i, r := range reads {
+			if first, end := s.follow(r.off, r.n, size, most); first != r.first || end != r.end {
+				t.Errorf("%s, read %d: chunks %d to %d, expected %d to %d", name, i, first, end,
+					r.first, r.end)
+			}
+		}
+	}
+	var s stack
+	for at := int64(0); at < 100*size; at += 1 << 20 {
+		if first, end := s.follow(at, 100<<10, size, most); first != end {
+			t.Fatalf("one that leaves out a part at %d: chunks %d to %d", at, first, end)
+		}
+	}
+	s = stack{}
+	for i := range int64(300) { // 100 chunks in order, then each second one, twice
+		at := i
+		if i > 100 {
+			at = 100 + (i-100)/2*2
+		}
+		first, end := s.follow(at<<20, 1<<20, 1<<20, most)
+		if i > 120 && first != end {
+			t.Fatalf("read %d, of each second chunk: chunks %d to %d", i, first, end)
+		}
+	}
+}
