@@ -13,6 +13,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/writing"
@@ -88,6 +89,9 @@ func (n opening) write(v view.ArrayView) (*writing.Array, *view.Flat, error) {
 	err = c.Writable()
 	if err == nil {
 		err = n.fs.rights.RefusesStoring(n.ctx, n.fs.h, n.path())
+	}
+	if err == nil && view.IsDerived(v) { // a write shows whether the header has the same bytes
+		err = n.fs.rights.RefusesBytes(rights.UserOf(n.ctx), n.path(), c.Rights())
 	}
 	if err != nil {
 		c.Close()

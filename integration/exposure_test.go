@@ -663,13 +663,15 @@ func TestOthersSeeNoPrivatePictures(t *testing.T) {
 		run(t, zarrfs(t), "create", store, array, "--shape", shape, "--chunks", "1024,1024",
 			"--dtype", "u2")
 	}
+	run(t, zarrfs(t), "create", store, "hidden", "--group", "--attributes", scales)
+	run(t, zarrfs(t), "create", store, "hidden/plain", "--shape", "4,6", "--dtype", "u2")
 	mnt := t.TempDir()
 	run(t, zarrfs(t), "mount", store, mnt)
 	shell(t, mnt, "for f in a image/fine image/coarse/a; do head -c 8M /dev/urandom > $f.raw; done")
 	unmount(t, mnt)
 	for path, mode := range map[string]os.FileMode{
 		"a/c/1/1": 0o600, "image/coarse": 0o700, "group": 0o711, "names": 0o711,
-		"group/secret/zarr.json": 0o600,
+		"group/secret/zarr.json": 0o600, "hidden/zarr.json": 0o600,
 	} {
 		if err := os.Chmod(filepath.Join(store, path), mode); err != nil {
 			t.Fatal(err)
@@ -690,6 +692,19 @@ func TestOthersSeeNoPrivatePictures(t *testing.T) {
 				t.Errorf("root cannot read %s: %s", file, out)
 			}
 		}
+	}
+	for _, file := range strings.Fields("h.nii h.tif h.raw.hdr h@{0=1:}.nii h@{1=::2}.mha") {
+		file = strings.Replace(file, "h", "hidden/plain", 1)
+		out, err := asUser(t, stranger, stranger, "cat '"+mnt+"/"+file+"'")
+		if !strings.Contains(string(out), "Permission denied") {
+			t.Errorf("a stranger reads %d bytes of %s (%v)", len(out), file, err)
+		}
+		if out, err := asUser(t, 0, 0, "cat '"+mnt+"/"+file+"' >/dev/null"); err != nil {
+			t.Errorf("root cannot read %s: %s", file, out)
+		}
+	}
+	if out, err := asUser(t, stranger, stranger, "cat "+mnt+"/hidden/plain.raw"); err != nil {
+		t.Errorf("a stranger cannot read the array: %s", out)
 	}
 	os.Chmod(filepath.Join(store, "group"), 0o755)
 	out, err := asUser(t, stranger, team, "cat "+mnt+"/group.html")

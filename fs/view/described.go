@@ -7,6 +7,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 const (
@@ -38,8 +40,21 @@ type descriptions struct {
 }
 
 type description struct {
-	volume volume.Volume
-	at     time.Time
+	volume  volume.Volume
+	readers store.Rights // to what says it, besides the array's own document
+	at      time.Time
+}
+
+// readers returns the rights to what describes an array, besides its own document.
+func (d *descriptions) readers(a *zarrcore.Array) store.Rights {
+	if _, whole := a.Part(); whole != nil {
+		a = whole
+	}
+	found, err := d.find(a)
+	if err != nil && !errors.Is(err, volume.ErrNot) { // of which a part may show other numbers
+		return store.Rights{Known: true} // of nobody
+	}
+	return found.readers
 }
 
 // of returns an array as its group describes it.
@@ -54,49 +69,61 @@ func (d *descriptions) of(a *zarrcore.Array) (volume.Volume, error) {
 		}
 		return describePart(v, part)
 	}
+	found, err := d.find(a)
+	return found.volume, err
+}
+
+// find returns the description of a whole array.
+func (d *descriptions) find(a *zarrcore.Array) (description, error) {
 	d.mu.Lock()
-	seen, ok := d.all[a]
+	found, ok := d.all[a]
 	d.mu.Unlock()
-	if ok && time.Since(seen.at) < knownFor {
-		return seen.volume, nil
+	if ok && time.Since(found.at) < knownFor {
+		return found, nil
 	}
-	now := time.Now()
-	v, err := describe(context.Background(), a)
-	if err != nil {
-		return v, err
+	found = description{at: time.Now()}
+	var err error
+	if found.volume, err = describe(context.Background(), a, &found.readers); err != nil {
+		return found, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.all == nil || len(d.all) >= knownMost {
 		d.all = make(map[*zarrcore.Array]description)
 	}
-	d.all[a] = description{v, now}
-	return v, nil
+	d.all[a] = found
+	return found, nil
 }
 
-// describe asks the store what it has about an array.
-func describe(ctx context.Context, a *zarrcore.Array) (volume.Volume, error) {
-	h := a.Arrays()
+// describe asks the store what it has about an array. Readers becomes those who may read all of it.
+func describe(
+	ctx context.Context, a *zarrcore.Array, readers *store.Rights,
+) (volume.Volume, error) {
+	h := source{a.Arrays(), readers}
 	dir, name := names.Split(a.Path())
 	above, group := names.Split(dir)
 	facts := axes.Known{Path: names.Join(group, name), Array: a.Meta()}
 	if a.Path() != "" {
 		var err error
-		if facts.Group, err = attributes(ctx, h, dir); err == nil && dir != "" {
-			facts.Above, err = attributes(ctx, h, above)
+		if facts.Group, err = h.attributes(ctx, dir); err == nil && dir != "" {
+			facts.Above, err = h.attributes(ctx, above)
 		}
 		if err != nil {
 			return volume.Volume{}, fmt.Errorf("the groups of %s: %w", a.Path(), err)
 		}
 		facts.Coordinate = func(dim string, length int64) (axes.Coordinate, bool) {
-			return coordinate(ctx, h, names.Join(dir, dim), length)
+			if strings.Contains(dim, "/") { // of another group, which not everybody may enter
+				return axes.Coordinate{}, false
+			}
+			return h.coordinate(ctx, names.Join(dir, dim), length)
 		}
 	}
 	facts.Mapping = func(name string) pyjson.Value {
 		n, err := h.Node(ctx, names.Join(dir, name))
-		if err != nil {
+		if err != nil || strings.Contains(name, "/") {
 			return pyjson.Value{}
 		}
+		h.note(n)
 		return n.Attributes
 	}
 	v, ok := axes.Of(facts)
@@ -106,8 +133,18 @@ func describe(ctx context.Context, a *zarrcore.Array) (volume.Volume, error) {
 	return v, nil
 }
 
+// source is where descriptions come from. It notes the rights to what says something.
+type source struct {
+	*zarrcore.Arrays
+	readers *store.Rights
+}
+
+func (h source) note(n *zarrcore.Node) {
+	*h.readers = h.readers.And(n.Documents).And(n.Folder.Inside())
+}
+
 // attributes returns those of a group. They are absent if there is no such group.
-func attributes(ctx context.Context, h *zarrcore.Arrays, path string) (pyjson.Value, error) {
+func (h source) attributes(ctx context.Context, path string) (pyjson.Value, error) {
 	group, err := h.Node(ctx, path)
 	if errors.Is(err, iofs.ErrNotExist) {
 		return pyjson.Value{}, nil
@@ -115,18 +152,23 @@ func attributes(ctx context.Context, h *zarrcore.Arrays, path string) (pyjson.Va
 	if err != nil {
 		return pyjson.Value{}, err
 	}
+	for range group.Attributes.Entries() { // there are some
+		h.note(group)
+		break
+	}
 	return group.Attributes, nil
 }
 
 // coordinate reads the coordinate variable at path, if there is one of that length. A name that no
 // array can have is that of none.
-func coordinate(ctx context.Context, h *zarrcore.Arrays, path string,
+func (h source) coordinate(ctx context.Context, path string,
 	length int64) (c axes.Coordinate, ok bool) {
 	n, err := h.Node(ctx, path)
 	if err != nil || n.Meta == nil || len(n.Meta.Shape) != 1 || n.Meta.Shape[0] != length ||
 		length > coordinatesMost {
 		return c, false
 	}
+	h.note(n)
 	c.Attributes = n.Attributes
 	if n.Meta.Attributes.Exists() {
 		c.Attributes = n.Meta.Attributes
@@ -137,6 +179,7 @@ func coordinate(ctx context.Context, h *zarrcore.Arrays, path string,
 	}
 	text := make([]byte, arr.Size())
 	if _, err := arr.ReadAt(ctx, text, 0); err == nil {
+		*h.readers = h.readers.And(arr.ObjectRights())
 		c.Values = numbersOf(arr.Meta().Type, text, packing(c.Attributes))
 	}
 	return c, true

@@ -30,8 +30,22 @@ type generation struct {
 	data   *zarrcore.Array
 	tail   int64 // zero bytes behind those of data
 	reader *zarrcore.Reader
-	users  int  // flat.mu guards it
-	past   bool // another one has taken its place, or the content is closed: the last user ends it
+	to     store.Rights // to what the header says of the array
+	users  int          // flat.mu guards it
+
+	// past: another one has taken its place, or the content is closed. The last user ends it.
+	past bool
+}
+
+// readersOfHeader returns the rights to what the header of an array says of it, besides the array's
+// own document. They are not Known if it says nothing else.
+func readersOfHeader(v ArrayView, a *zarrcore.Array) (to store.Rights) {
+	if described, ok := v.(interface {
+		readers(*zarrcore.Array) store.Rights
+	}); ok {
+		to = described.readers(a)
+	}
+	return to
 }
 
 // OpenFlat opens the array as the store has it now.
@@ -61,7 +75,8 @@ func newGeneration(v ArrayView, arr *zarrcore.Array) (*generation, error) {
 	if data.Size() > 1<<63-1-int64(len(head))-tail {
 		return nil, errno.ErrTooBig
 	}
-	return &generation{arr: arr, head: head, data: data, tail: tail, reader: data.NewReader()}, nil
+	return &generation{arr: arr, head: head, data: data, tail: tail, reader: data.NewReader(),
+		to: readersOfHeader(v, arr)}, nil
 }
 
 // tooBig returns errno.ErrTooBig in place of err if the array at path has more bytes than a file
@@ -156,7 +171,12 @@ func (c *Flat) Size() int64 {
 }
 
 // Rights implements Content.
-func (c *Flat) Rights() store.Rights { return c.Array().ObjectRights() }
+func (c *Flat) Rights() store.Rights {
+	c.mu.Lock()
+	to := c.now.to
+	c.mu.Unlock()
+	return to.And(c.Array().ObjectRights())
+}
 
 // Array implements Content.
 func (c *Flat) Array() *zarrcore.Array {

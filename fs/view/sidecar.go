@@ -57,7 +57,7 @@ func (s *sidecarView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string
 		return nil, err
 	}
 	text, err := s.header(v, names.File(names.Show(path.Base(at)), Named("raw").Name()))
-	return snapshot(text), err
+	return rendered{snapshot(text), known.readers(arr)}, err
 }
 
 // of returns the header of arrays whose bytes are in the file data.

@@ -9,6 +9,7 @@ import (
 	"github.com/zarrfs/zarrfs/layout/volume"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // volumeView shows an array behind a header of a format for images or volumes.
@@ -84,6 +85,9 @@ func (v *volumeView) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array
 	}
 	return head, a, nil
 }
+
+// readers returns the rights to what the header of an array says of it.
+func (*volumeView) readers(a *zarrcore.Array) store.Rights { return known.readers(a) }
 
 // headerLen returns the length of the header of an array, which depends on shape and type alone.
 func headerLen(m *meta.Array, header func(volume.Volume) ([]byte, error)) (int64, error) {
