@@ -86,6 +86,17 @@ func TestPictures(t *testing.T) {
 	if pictureOf(t, dir, "huge.png"); chunksDecoded(t, dir) != before {
 		t.Error("chunks of an array that is too large were decoded")
 	}
+	turned := pictureOf(t, dir, "ramp@{time=0,lat=50:150,lon=200:0:-1}.png")
+	for x, want := range map[int]uint32{0: 255, 100: 127, 199: 0} {
+		if grey := redAt(turned, x, 40); grey > want+8 || grey+8 < want {
+			t.Errorf("a part has %d at column %d, expected %d", grey, x, want)
+		}
+	}
+	for _, part := range []string{"ramp@{order=F}.png", "ramp@{dtype=<u4}.png", "ramp@{q=1}.png"} {
+		if _, err := os.Stat(filepath.Join(dir, part)); err == nil {
+			t.Errorf("%s is there", part)
+		}
+	}
 	for name, chunks := range map[string]int64{"most": 64 << 20 / 2048 / 2048, "more": 0} {
 		before := chunksDecoded(t, dir)
 		pictureOf(t, dir, name+".png")
@@ -97,6 +108,12 @@ func TestPictures(t *testing.T) {
 		"ramp.png": {"ramp [2 700 1500] '<f4'", "time=1, lat=::2, lon=::2",
 			"black 28, white 1470"},
 		"image/0.png": {"0 [131072 131072] '<u2'", "axis 0, axis 1", "black 0, white 500"},
+		"ramp@{0=1,1=:50,2=10:20}.png": {"ramp@{0=1,1=:50,2=10:20} [50 10] '<f4'",
+			"time=1, lat=0:50, lon=10:20", "black 10, white 19"},
+		"ramp@{0=0,1=9:70:30,2=99:9:-9}.png": {"ramp@{0=0,1=9:70:30,2=99:9:-9} [3 10] '<f4'",
+			"time=0, lat=9:70:30, lon=99:17:-9", "black 18, white 99"},
+		"land@{scale}.png": {"land@{scale} [50 100] '<f8'", "axis 0, axis 1",
+			"black 273.16, white 274.13"},
 		"more.png": {"more [9728 9728] '|u1'", "more than 64 MiB to decode: see a coarser level",
 			"too large to draw"},
 	} {

@@ -16,6 +16,9 @@ import (
 
 // Of returns the part of the array m that an expression names, or why there is no such part.
 func Of(text string, m *meta.Array) (s zarrcore.Slice, err error) {
+	if m.Type.Size == 0 {
+		return s, errors.New("the type of the array is unknown")
+	}
 	e, err := parse(text)
 	if errors.Is(err, errNoAxis) {
 		return s, fmt.Errorf("%w; the array has %s", err, axesOf(m))

@@ -2,7 +2,9 @@ package view
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"path"
 	"strings"
 
@@ -81,7 +83,7 @@ func (pngView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Cont
 		return snapshot(text), err
 	}
 	along := plan.Along(from.Meta().Shape)
-	values, err := drawn(ctx, from, along)
+	values, err := drawn(ctx, from, along, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -123,10 +125,16 @@ func readersOf(ctx context.Context, h *zarrcore.Hierarchy, arr, from *zarrcore.A
 }
 
 // drawn reads elements of an array as values. What the attributes say of them counts if it can be
-// understood.
-func drawn(ctx context.Context, a *zarrcore.Array, along []layout.Indexes) ([]float64, error) {
+// understood, unless scaled makes float64 of them, in little-endian order.
+func drawn(
+	ctx context.Context, a *zarrcore.Array, along []layout.Indexes,
+	scaled func(dst, stored []byte) []byte,
+) ([]float64, error) {
 	m := a.Meta()
 	values, err := slice.Values(m)
+	if scaled != nil {
+		values, err = func(stored []byte) []float64 { return float64s(scaled(nil, stored)) }, nil
+	}
 	if err != nil {
 		floats, err := m.Type.Floats()
 		if err != nil {
@@ -146,7 +154,16 @@ func drawn(ctx context.Context, a *zarrcore.Array, along []layout.Indexes) ([]fl
 	return values(stored), nil
 }
 
-// whereOf says which part of an array is drawn: "t=3, y=::4, x=::4".
+// float64s returns numbers in little-endian order.
+func float64s(b []byte) (all []float64) {
+	for ; len(b) >= 8; b = b[8:] {
+		all = append(all, math.Float64frombits(binary.LittleEndian.Uint64(b)))
+	}
+	return all
+}
+
+// whereOf says which part of an array is drawn: "t=3, y=::4, x=::4". A part that does not reach
+// from one end to the other has both ends.
 func whereOf(m *meta.Array, along []layout.Indexes) string {
 	var parts []string
 	for i, x := range along {
@@ -157,6 +174,8 @@ func whereOf(m *meta.Array, along []layout.Indexes) string {
 		switch {
 		case x.Count == 1:
 			parts = append(parts, fmt.Sprintf("%s=%d", name, x.Start))
+		case x.Start != 0 || x.Step < 0 || x.Count*x.Step < m.Shape[i]:
+			parts = append(parts, fmt.Sprintf("%s=%s", name, endsOf(x)))
 		case x.Step > 1:
 			parts = append(parts, fmt.Sprintf("%s=::%d", name, x.Step))
 		default:
@@ -200,8 +219,9 @@ func decodes(a *zarrcore.Array, along []layout.Indexes) int64 {
 	total := float64(a.Meta().Type.Size)
 	for i, n := range a.Chunk() {
 		x, n := along[i], max(1, n)
-		last := x.Start + (x.Count-1)*x.Step
-		total *= float64(n) * float64(min(x.Count, last/n-x.Start/n+1))
+		end := x.Start + (x.Count-1)*x.Step
+		first, last := min(x.Start, end), max(x.Start, end)
+		total *= float64(n) * float64(min(x.Count, last/n-first/n+1))
 	}
 	return int64(min(total, 1<<62))
 }
@@ -229,4 +249,18 @@ func levels(ctx context.Context, h *zarrcore.Hierarchy, arr *zarrcore.Array) (pa
 		}
 	}
 	return []string{arr.Path()}
+}
+
+// endsOf returns indexes as Python has them: the first, the one behind the last, and the step.
+func endsOf(x layout.Indexes) string {
+	last := x.Start + (x.Count-1)*x.Step
+	switch {
+	case x.Step == 1:
+		return fmt.Sprintf("%d:%d", x.Start, last+1)
+	case x.Step < 0 && last == 0:
+		return fmt.Sprintf("%d::%d", x.Start, x.Step)
+	case x.Step < 0:
+		return fmt.Sprintf("%d:%d:%d", x.Start, last-1, x.Step)
+	}
+	return fmt.Sprintf("%d:%d:%d", x.Start, last+1, x.Step)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/slice"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // sliced shows a part of an array as another view shows an array. It is derived, never listed, and
@@ -19,12 +20,26 @@ type sliced struct {
 	text string // the expression
 }
 
+// A PartedView shows parts of arrays, although it is not an ArrayView.
+type PartedView interface {
+	View
+	// OfPart returns the view of a part of the array that m describes. Text names the part.
+	OfPart(text string, m *meta.Array) (View, error)
+}
+
 // Sliced returns the view of a part of an array. If text names no part of this array, or a part
 // that the view v cannot show, the error is an errno.NoPart.
 func Sliced(v View, text string, array Subject) (View, error) {
 	of, ok := v.(ArrayView)
+	parted, isParted := v.(PartedView)
 	m := array.Meta()
 	switch {
+	case isParted && m != nil && !zarrcore.IsVlen(m):
+		part, err := parted.OfPart(text, m)
+		if err != nil {
+			return nil, &errno.NoPart{Text: text, Why: err}
+		}
+		return part, nil
 	case !ok:
 		return nil, &errno.NoPart{Text: text,
 			Why: fmt.Errorf("a .%s file does not show the bytes of an array", v.Name())}
@@ -91,6 +106,9 @@ func (s sliced) Size(n *zarrcore.Node) (int64, error) {
 func (s sliced) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (Content, error) {
 	return OpenFlat(ctx, h, path, s)
 }
+
+// readers is that of the view.
+func (s sliced) readers(a *zarrcore.Array) store.Rights { return readersOfHeader(s.ArrayView, a) }
 
 // Parts returns the header that the view makes of the part, and the bytes of that.
 func (s sliced) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
