@@ -762,3 +762,25 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestGroupFilesOpenWithoutData: programs that read the first megabytes of a file when they open
+// it, as netCDF4 for Python does, have no chunk decoded. Here the first plane lies in all chunks.
+func TestGroupFilesOpenWithoutData(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "years.zarr")
+	const makeStore = `import sys, numpy, zarr
+a = zarr.open_group(sys.argv[1], mode="w").create_array(
+    "t2m", shape=(256, 64, 64), chunks=(256, 8, 8), dtype="f4")
+a[...] = numpy.arange(256 * 64 * 64, dtype="f4").reshape(a.shape)`
+	runPython(t, pythonThree(t), "-c", makeStore, store)
+	dir := mount(t, store)
+	for _, suffix := range []string{".nc", ".h5"} {
+		run(t, "head", "-c", "4M", filepath.Join(dir, "years"+suffix))
+	}
+	if n := chunksDecoded(t, dir); n != 0 {
+		t.Errorf("the first 4 MiB have %d chunks decoded", n)
+	}
+	run(t, "cp", filepath.Join(dir, "years.nc"), t.TempDir())
+	if n := chunksDecoded(t, dir); n != 64 {
+		t.Errorf("a copy has %d chunks decoded, expected 64", n)
+	}
+}

@@ -181,8 +181,8 @@ func (c *Composite) at(off int64) Piece {
 	return Piece{Off: off, N: all[i].Size - off, Of: all[i].Of}
 }
 
-// gap is what lies between the datasets, which is less than a page.
-var gap [4096]byte
+// zeros is what lies between metadata and datasets, as often as it takes.
+var zeros [64 << 10]byte
 
 // Read implements Content.
 func (c *Composite) Read(ctx context.Context, off, n int64) (*Found, error) {
@@ -204,7 +204,11 @@ func (c *Composite) Read(ctx context.Context, off, n int64) (*Found, error) {
 func (c *Composite) readPiece(ctx context.Context, p Piece) (*Found, error) {
 	switch {
 	case p.IsGap:
-		return &Found{Slices: [][]byte{gap[:p.N]}, N: int(p.N)}, nil
+		r := &Found{N: int(p.N)}
+		for n := p.N; n > 0; n -= min(n, int64(len(zeros))) {
+			r.Slices = append(r.Slices, zeros[:min(n, int64(len(zeros)))])
+		}
+		return r, nil
 	case p.Of == nil:
 		return &Found{Slices: [][]byte{c.file.Meta[p.Off : p.Off+p.N]}, N: int(p.N)}, nil
 	}

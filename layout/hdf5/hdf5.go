@@ -7,6 +7,7 @@
 //	superblock, version 2                      48 bytes (II.A)
 //	object headers, version 2                  a group, dataset or type each (IV.A.1.b)
 //	global heap collections                    strings of any length, references (III.E)
+//	a gap                                      see headLeast
 //	the bytes of the datasets, contiguous      each from a multiple of dataAlign or smallAlign
 //
 // All numbers of the format are little-endian. Addresses have eight bytes, and count from the end
@@ -78,6 +79,15 @@ const (
 	dataAlign      = 4096 // of datasets of largeData bytes or more, so that pages hold one dataset
 	smallAlign     = 8
 	largeData      = 64 << 10
+
+	// headLeast is where the bytes of the datasets begin at the earliest, unless they are fewer
+	// than gapWorth. netCDF4 for Python reads so much of a file when it opens it. Where chunks are
+	// long in time, the first bytes of an array can lie in all its chunks.
+	headLeast = 4 << 20
+	// ahead is how far the bytes of the datasets are from the metadata then: the kernel reads so
+	// much more than it is asked for.
+	ahead    = 1 << 20
+	gapWorth = 256 << 10
 
 	// MaxRank is the greatest number of axes.
 	MaxRank = 32

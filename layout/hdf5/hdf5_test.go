@@ -353,6 +353,38 @@ func TestIsMetadata(t *testing.T) {
 	}
 }
 
+// TestOpeningIsFarFromData: of a file with many bytes of data, the first 4 MiB are metadata alone,
+// because netCDF4 for Python reads them when it opens a file.
+func TestOpeningIsFarFromData(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		bytes, longest int64 // of the data, and of its attribute
+		from, to       int64 // where the data begin
+	}{
+		{"few bytes", 1000, 0, 48, 4096},
+		{"many bytes", 1 << 40, 0, 4 << 20, 4 << 20},
+		{"many attributes", 1 << 40, 5 << 20, 6 << 20, 6<<20 + 8192},
+	} {
+		d := &hdf5.Dataset{Name: "a", Type: hdf5.Opaque(1), Shape: []int64{c.bytes}}
+		for i := range c.longest / (32 << 10) {
+			d.Attributes = append(d.Attributes, hdf5.Attribute{
+				Name:  fmt.Sprint(i),
+				Type:  hdf5.Opaque(1),
+				Shape: []int64{32 << 10},
+				Data:  make([]byte, 32<<10),
+			})
+		}
+		root := &hdf5.Group{Datasets: []*hdf5.Dataset{d}}
+		f, err := hdf5.Layout(root, nil, hdf5.KeepDatasets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := f.Extents[0].Off; off < c.from || off > c.to {
+			t.Errorf("%s: the data begin at %d: expected from %d to %d", c.name, off, c.from, c.to)
+		}
+	}
+}
+
 // FuzzLayout: whatever is described, datasets do not overlap, and the second writing of the
 // metadata is as long as the first.
 func FuzzLayout(f *testing.F) {
@@ -389,8 +421,12 @@ func FuzzLayout(f *testing.F) {
 			return
 		}
 		end := int64(len(file.Meta))
-		for _, e := range file.Extents {
-			if e.Off < end || e.Off-end >= 8192 || e.Size <= 0 {
+		for i, e := range file.Extents {
+			most := int64(4096)
+			if i == 0 {
+				most = 4 << 20
+			}
+			if e.Off < end || e.Off-end > most || e.Size <= 0 {
 				t.Fatalf("%d bytes at %d, behind %d", e.Size, e.Off, end)
 			}
 			end = e.Off + e.Size

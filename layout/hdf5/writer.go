@@ -91,11 +91,23 @@ func (w *writer) place8(b []byte) (at uint64) {
 
 // place gives each dataset its stretch of the file, behind the metadata.
 func (w *writer) place() (*File, error) {
+	end := w.base + int64(len(w.out))
+	f, err := w.placeFrom(end)
+	if err == nil && f.Size-end >= gapWorth {
+		f, err = w.placeFrom(max(headLeast, end+ahead))
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.end = uint64(f.Size) // of all addresses, this one counts from the first byte of the file
+	return f, nil
+}
+
+// placeFrom places the datasets from that byte of the file on.
+func (w *writer) placeFrom(at int64) (*File, error) {
 	f := &File{base: w.base}
-	at := w.base + int64(len(w.out))
 	err := w.placeGroup(w.root, f, &at)
 	f.Size = at
-	w.end = uint64(at) // of all addresses, this one counts from the first byte of the file
 	return f, err
 }
 
