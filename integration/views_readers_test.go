@@ -4,9 +4,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // readViews are the views that other programs open in TestReadersOfVolumes.
@@ -35,6 +38,23 @@ func TestReadersOfVolumes(t *testing.T) {
 	}
 	if views == len(readViews) { // all of them, not those of one -run
 		comparePageReadings(t, readings)
+	}
+}
+
+// TestEveryHeaderHasReaders: other programs open the files of each view that shows the bytes of an
+// array behind, or beside, a header. Pictures and pages have tests of their own.
+func TestEveryHeaderHasReaders(t *testing.T) {
+	for _, v := range view.All() {
+		isLooking := v.Name() == "png" || v.Name() == "html"
+		if !view.IsDerived(v) || view.IsComposite(v) || isLooking {
+			continue
+		}
+		if !slices.Contains(readViews, v.Name()) {
+			t.Errorf("readViews, in view_readers.py too, has no .%s", v.Name())
+		}
+		if headerWriters[v.Name()] == nil {
+			t.Errorf("headerWriters, and view_headers.py, have no .%s", v.Name())
+		}
 	}
 }
 

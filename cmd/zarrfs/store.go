@@ -115,8 +115,13 @@ func schemeOfPath(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	by := make([]string, len(kinds))
+	for i, scheme := range kinds {
+		by[i] = scheme + ":" + path
+	}
 	return "", errors.Join(fmt.Errorf("%s is a file; a store is a folder, or a %s file (for one "+
-		"of another name: %s:%[1]s)", path, strings.Join(kinds, " or "), kinds[0]), parentHint(abs))
+		"of another name: %s)", path, strings.Join(kinds, " or "), strings.Join(by, " or ")),
+		parentHint(abs))
 }
 
 // fileKinds returns the schemes of the stores that are local files.

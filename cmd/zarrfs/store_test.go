@@ -81,7 +81,7 @@ func TestEndingsOfFiles(t *testing.T) {
 	}
 	_, err := openSource(none, nil)
 	want := none + " is a file; a store is a folder, or a jar or zip file " +
-		"(for one of another name: jar:" + none + ")"
+		"(for one of another name: jar:" + none + " or zip:" + none + ")"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

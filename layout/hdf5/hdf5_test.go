@@ -353,8 +353,8 @@ func TestIsMetadata(t *testing.T) {
 	}
 }
 
-// TestOpeningIsFarFromData: of a file with many bytes of data, the first 4 MiB are metadata alone,
-// because netCDF4 for Python reads them when it opens a file.
+// TestOpeningIsFarFromData: the first 4 MiB of a file with many bytes of data are metadata alone,
+// because netCDF4 for Python reads them to open it.
 func TestOpeningIsFarFromData(t *testing.T) {
 	for _, c := range []struct {
 		name           string

@@ -14,7 +14,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// fuzzChains are chains of many kinds over small chunks.
+// fuzzChains are chains of many kinds over small chunks. New ones come last, because the seeds of
+// FuzzChain name a chain by its place.
 var fuzzChains = []struct {
 	dataType string
 	chunk    []int64
