@@ -82,14 +82,20 @@ func (c *common) IsWritable() bool { return !c.of.ReadOnly && c.of.Store.IsWrita
 // whereIs returns the identity of the directory at path, for an array that may be written to; "" if
 // it is not known.
 func (c *common) whereIs(ctx context.Context, path string) string {
+	identity, _ := c.locate(ctx, path)
+	return identity
+}
+
+// locate is whereIs that reports whether there is a directory at path, as far as is known.
+func (c *common) locate(ctx context.Context, path string) (identity string, isThere bool) {
 	if !c.IsWritable() {
-		return ""
+		return "", true
 	}
 	identity, err := c.of.Store.Dirs().Identity(ctx, path)
 	if err != nil { // opening the array finds out why
-		return ""
+		return "", !errors.Is(err, iofs.ErrNotExist)
 	}
-	return identity
+	return identity, true
 }
 
 // absent returns catalog.ErrOrphan if it is certain that there is no node at path, and nil if

@@ -109,7 +109,8 @@ func (h *opener) succeed(
 			return nil, err
 		}
 	}
-	if h.whereIs(ctx, path) != o.where { // another program has renamed it meanwhile
+	// Another program may have renamed it meanwhile, also to here, for the document, and away.
+	if where, isThere := h.locate(ctx, path); !isThere || where != o.where {
 		return nil, nil
 	}
 	if a := h.open.current(path, n.Version); a != nil {
