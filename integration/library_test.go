@@ -36,12 +36,12 @@ func libraryStore(t *testing.T, format string) string {
 // storeTree is tree without the files that a mount keeps in its store while it exists.
 func storeTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	files := tree(t, dir)
-	for name := range files {
-		if strings.HasPrefix(name, ".zarrfs-") {
-			delete(files, name)
-		}
-	}
+	return withoutMounts(tree(t, dir))
+}
+
+// withoutMounts leaves out of a tree what mounts keep in it.
+func withoutMounts(files map[string]string) map[string]string {
+	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasPrefix(name, ".zarrfs-") })
 	return files
 }
 
@@ -93,7 +93,8 @@ func TestMountIsNotAStore(t *testing.T) {
 func soonSameTree(t *testing.T, store string, want map[string]string) {
 	t.Helper()
 	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
-		if maps.Equal(storeTree(t, store), want) {
+		files, err := treeNow(store)
+		if err == nil && maps.Equal(withoutMounts(files), want) {
 			return
 		}
 	}

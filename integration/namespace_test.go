@@ -86,18 +86,26 @@ func read(t *testing.T, path string) []byte {
 // tree returns the files below dir and what they hold, without links.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() && e.Type() != fs.ModeSymlink {
-			name, _ := filepath.Rel(dir, path)
-			files[name] = string(read(t, path))
-		}
-		return err
-	})
+	files, err := treeNow(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return files
+}
+
+// treeNow is tree of a folder that may change meanwhile. Then it returns an error.
+func treeNow(dir string) (files map[string]string, err error) {
+	files = map[string]string{}
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Type() == fs.ModeSymlink {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[name] = string(text)
+		return err
+	})
+	return files, err
 }
 
 // sameTree compares two trees of files.

@@ -50,6 +50,7 @@ func reopenOnHangUp(log *mountLog) {
 				log.Error("the log is not opened again", "err", err)
 			}
 			log.keepCrashes()
+			log.Info("the log was opened again")
 		}
 	}()
 }
