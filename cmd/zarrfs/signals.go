@@ -48,6 +48,7 @@ func reopenOnHangUp(log *mountLog) {
 		for range hangUps {
 			if err := log.file.reopen(); err != nil {
 				log.Error("the log is not opened again", "err", err)
+				continue // crashes go where they went
 			}
 			log.keepCrashes()
 			log.Info("the log was opened again")
