@@ -204,9 +204,10 @@ func (c *Composite) Read(ctx context.Context, off, n int64) (*Found, error) {
 func (c *Composite) readPiece(ctx context.Context, p Piece) (*Found, error) {
 	switch {
 	case p.IsGap:
-		r := &Found{N: int(p.N)}
-		for n := p.N; n > 0; n -= min(n, int64(len(zeros))) {
-			r.Slices = append(r.Slices, zeros[:min(n, int64(len(zeros)))])
+		r := &Found{}
+		for r.N < int(p.N) {
+			n := min(int(p.N)-r.N, len(zeros))
+			r.Slices, r.N = append(r.Slices, zeros[:n]), r.N+n
 		}
 		return r, nil
 	case p.Of == nil:

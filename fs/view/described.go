@@ -140,7 +140,7 @@ type source struct {
 }
 
 func (h source) note(n *zarrcore.Node) {
-	*h.readers = h.readers.And(n.Documents).And(n.Folder.Inside())
+	*h.readers = andDocuments(*h.readers, n)
 }
 
 // attributes returns those of a group. They are absent if there is no such group.
@@ -152,9 +152,8 @@ func (h source) attributes(ctx context.Context, path string) (pyjson.Value, erro
 	if err != nil {
 		return pyjson.Value{}, err
 	}
-	for range group.Attributes.Entries() { // there are some
+	if group.Attributes.Len() > 0 {
 		h.note(group)
-		break
 	}
 	return group.Attributes, nil
 }

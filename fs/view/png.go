@@ -2,9 +2,7 @@ package view
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"path"
 	"strings"
 
@@ -62,6 +60,39 @@ func planOf(m *meta.Array) picture.Plan { return picture.NewPlan(m.Shape, m.Dime
 
 // Open draws the picture as the array is now.
 func (pngView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Content, error) {
+	return openPicture(ctx, h, at, func(arr *zarrcore.Array) (d drawing, err error) {
+		m := arr.Meta()
+		if !isDrawable(m) {
+			return d, fmt.Errorf(".png of %s: %w", at, volume.ErrNot)
+		}
+		d.plan, d.title = planOf(m), titleOf(at, "", m)
+		d.instead = "more than 64 MiB to decode: see a coarser level"
+		if d.from = drawnLevel(ctx, h, arr, d.plan); d.from == nil {
+			return d, nil
+		}
+		d.along = d.plan.Along(d.from.Meta().Shape)
+		d.shown = d.along
+		d.values, err = valuesOf(d.from.Meta())
+		return d, err
+	})
+}
+
+// A drawing is what a picture shows.
+type drawing struct {
+	plan    picture.Plan
+	title   string
+	from    *zarrcore.Array               // has the elements; nil: too many chunks to decode
+	instead string                        // what the picture says then
+	along   []layout.Indexes              // of from
+	shown   []layout.Indexes              // those of the axes that the plan has
+	values  func(stored []byte) []float64 // of stored elements
+}
+
+// openPicture draws what of says of the array at a path, as it is now.
+func openPicture(
+	ctx context.Context, h *zarrcore.Hierarchy, at string,
+	of func(arr *zarrcore.Array) (drawing, error),
+) (Content, error) {
 	draws <- struct{}{}
 	defer func() { <-draws }()
 	arr, err := h.OpenArray(ctx, at)
@@ -69,27 +100,28 @@ func (pngView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Cont
 		return nil, err
 	}
 	arr = arr.Live()
-	if !isDrawable(arr.Meta()) {
-		return nil, fmt.Errorf(".png of %s: %w", at, volume.ErrNot)
-	}
-	plan := planOf(arr.Meta())
-	from := drawnLevel(ctx, h, arr, plan)
-	m := arr.Meta()
-	title := fmt.Sprintf("%s %v %s", strings.TrimPrefix(path.Base(at), "."), m.Shape,
-		m.Type.Descr())
-	if from == nil {
-		text, err := plan.Draw(nil, 0, 0, title,
-			"more than 64 MiB to decode: see a coarser level")
-		return snapshot(text), err
-	}
-	along := plan.Along(from.Meta().Shape)
-	values, err := drawn(ctx, from, along, nil)
+	d, err := of(arr)
 	if err != nil {
 		return nil, err
 	}
-	rows, cols := plan.Samples(along)
-	text, err := plan.Draw(values, rows, cols, title, whereOf(from.Meta(), along))
-	return rendered{text, readersOf(ctx, h, arr, from)}, err
+	if d.from == nil {
+		text, err := d.plan.Draw(nil, 0, 0, d.title, d.instead)
+		return snapshot(text), err
+	}
+	values, err := drawn(ctx, d.from, d.along, d.values)
+	if err != nil {
+		return nil, err
+	}
+	rows, cols := d.plan.Samples(d.shown)
+	text, err := d.plan.Draw(values, rows, cols, d.title, whereOf(d.from.Meta(), d.along))
+	return rendered{text, readersOf(ctx, h, arr, d.from)}, err
+}
+
+// titleOf names what is drawn: an array at a path, or a part of it such as "@{t=3}", which m
+// describes.
+func titleOf(at, part string, m *meta.Array) string {
+	name := strings.TrimPrefix(path.Base(at), ".") + part
+	return fmt.Sprintf("%s %v %s", name, m.Shape, m.Type.Descr())
 }
 
 // rendered is what was made when the file was opened, for those who may read what it was made of.
@@ -112,7 +144,7 @@ func readersOf(ctx context.Context, h *zarrcore.Hierarchy, arr, from *zarrcore.A
 	if err != nil {
 		return store.Rights{Known: true} // of nobody
 	}
-	to = to.And(n.Documents).And(n.Folder.Inside())
+	to = andDocuments(to, n)
 	for dir := n.Path; dir != ""; {
 		dir, _ = names.Split(dir)
 		group, err := h.Node(ctx, dir)
@@ -124,24 +156,27 @@ func readersOf(ctx context.Context, h *zarrcore.Hierarchy, arr, from *zarrcore.A
 	return to
 }
 
-// drawn reads elements of an array as values. What the attributes say of them counts if it can be
-// understood, unless scaled makes float64 of them, in little-endian order.
+// andDocuments returns the rights of a user that also needs what the documents of a node say.
+func andDocuments(to store.Rights, n *zarrcore.Node) store.Rights {
+	return to.And(n.Documents).And(n.Folder.Inside())
+}
+
+// valuesOf returns what makes values of stored elements. What the attributes say of them counts if
+// it can be understood.
+func valuesOf(m *meta.Array) (func(stored []byte) []float64, error) {
+	if values, err := slice.Values(m); err == nil {
+		return values, nil
+	}
+	floats, err := m.Type.Floats()
+	return func(stored []byte) []float64 { return floats(nil, stored) }, err
+}
+
+// drawn reads elements of an array as values.
 func drawn(
 	ctx context.Context, a *zarrcore.Array, along []layout.Indexes,
-	scaled func(dst, stored []byte) []byte,
+	values func(stored []byte) []float64,
 ) ([]float64, error) {
 	m := a.Meta()
-	values, err := slice.Values(m)
-	if scaled != nil {
-		values, err = func(stored []byte) []float64 { return float64s(scaled(nil, stored)) }, nil
-	}
-	if err != nil {
-		floats, err := m.Type.Floats()
-		if err != nil {
-			return nil, err
-		}
-		values = func(stored []byte) []float64 { return floats(nil, stored) }
-	}
 	part := a.Slice(zarrcore.Slice{Meta: m, Along: along,
 		Bytes: layout.NewSelection(m.Shape, m.Type.Size, along, false)})
 	stored := make([]byte, part.Size())
@@ -152,14 +187,6 @@ func drawn(
 		return nil, err
 	}
 	return values(stored), nil
-}
-
-// float64s returns numbers in little-endian order.
-func float64s(b []byte) (all []float64) {
-	for ; len(b) >= 8; b = b[8:] {
-		all = append(all, math.Float64frombits(binary.LittleEndian.Uint64(b)))
-	}
-	return all
 }
 
 // whereOf says which part of an array is drawn: "t=3, y=::4, x=::4". A part that does not reach

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"strings"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
@@ -35,7 +33,7 @@ func (p pngPart) part(m *meta.Array) (part zarrcore.Slice, err error) {
 	}
 	switch {
 	case part.Reverse != nil:
-		return part, errors.New("a .png file has no Fortran order; use .npy or .raw")
+		return part, errNoOrder(p.pngView)
 	case part.Values == nil && part.Meta.Type.Descr() != m.Type.Descr():
 		return part, errors.New("a .png file shows no other type; use .npy or .raw")
 	case !isDrawable(m):
@@ -70,33 +68,33 @@ func (p pngPart) Size(n *zarrcore.Node) (int64, error) {
 // Open draws the picture as the array is now. Other resolutions have other indexes, so that none of
 // them is drawn.
 func (p pngPart) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Content, error) {
-	draws <- struct{}{}
-	defer func() { <-draws }()
-	arr, err := h.OpenArray(ctx, at)
-	if err != nil {
-		return nil, err
+	return openPicture(ctx, h, at, func(arr *zarrcore.Array) (d drawing, err error) {
+		part, err := p.part(arr.Meta())
+		if err != nil {
+			return d, &errno.NoPart{Text: p.text, Why: err}
+		}
+		d.plan, d.title = planOf(part.Meta), titleOf(at, "@{"+p.text+"}", part.Meta)
+		d.instead = "more than 64 MiB to decode: see a smaller part"
+		d.shown = d.plan.Along(part.Meta.Shape)
+		d.along = within(part, d.shown)
+		if decodes(arr, d.along) > drawnMost {
+			return d, nil
+		}
+		d.from = arr
+		d.values, err = valuesOfPart(arr.Meta(), part)
+		return d, err
+	})
+}
+
+// valuesOfPart is valuesOf for a part, which may show other values.
+func valuesOfPart(
+	m *meta.Array, part zarrcore.Slice,
+) (func(stored []byte) []float64, error) {
+	if part.Values == nil {
+		return valuesOf(m)
 	}
-	arr = arr.Live()
-	part, err := p.part(arr.Meta())
-	if err != nil {
-		return nil, &errno.NoPart{Text: p.text, Why: err}
-	}
-	plan := planOf(part.Meta)
-	shown := plan.Along(part.Meta.Shape)
-	title := fmt.Sprintf("%s@{%s} %v %s", strings.TrimPrefix(path.Base(at), "."), p.text,
-		part.Meta.Shape, part.Meta.Type.Descr())
-	along := within(part, shown)
-	if decodes(arr, along) > drawnMost {
-		text, err := plan.Draw(nil, 0, 0, title, "more than 64 MiB to decode: see a smaller part")
-		return snapshot(text), err
-	}
-	values, err := drawn(ctx, arr, along, part.Values)
-	if err != nil {
-		return nil, err
-	}
-	rows, cols := plan.Samples(shown)
-	text, err := plan.Draw(values, rows, cols, title, whereOf(arr.Meta(), along))
-	return rendered{text, readersOf(ctx, h, arr, arr)}, err
+	floats, err := part.Meta.Type.Floats()
+	return func(stored []byte) []float64 { return floats(nil, part.Values(nil, stored)) }, err
 }
 
 // within returns the indexes of the whole array that have these indexes in a part of it.

@@ -69,10 +69,14 @@ func (s sliced) part(m *meta.Array) (part zarrcore.Slice, err error) {
 	}
 	if _, npy := s.ArrayView.(HeaderView); part.Reverse != nil && !npy &&
 		s.ArrayView != View(rawView{}) {
-		return part, fmt.Errorf("a .%s file has no Fortran order; use .npy or .raw",
-			s.ArrayView.Name())
+		return part, errNoOrder(s.ArrayView)
 	}
 	return part, nil
+}
+
+// errNoOrder says that files of a view cannot have Fortran order.
+func errNoOrder(v View) error {
+	return fmt.Errorf("a .%s file has no Fortran order; use .npy or .raw", v.Name())
 }
 
 func (s sliced) Name() string { return names.SuffixOfPart(s.text, s.ArrayView.Name()) }
