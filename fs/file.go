@@ -217,12 +217,12 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 		h.node.use().paged.Store(true)
 	}
 	if h.array() != nil {
-		h.node.reading().Note(off, n, h.content.Size(), fromCache, time.Now())
+		h.node.use().habit.Note(off, n, h.content.Size(), fromCache, time.Now())
 		if fromCache && h.direct {
-			h.node.reading().NoteMapping()
+			h.node.use().habit.NoteMapping()
 		}
 		if h.drops != "" {
-			h.node.reading().NoteDropped(h.drops)
+			h.node.use().habit.NoteDropped(h.drops)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, 
 // Release forgets the open file.
 func (h *handle) Release(context.Context) syscall.Errno {
 	if h.array() != nil {
-		h.node.reading().Released(h.backing != nil)
+		h.node.use().habit.Released(h.backing != nil)
 	}
 	if h.backing != nil {
 		h.backing.Leave()

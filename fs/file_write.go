@@ -41,7 +41,7 @@ var (
 func (n opening) openForWriting(v view.ArrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f := n.fs
 	f.stat.Forget(n.path())
-	if n.reading().OpenedForWriting() == pagecache.NewInode {
+	if n.use().habit.OpenedForWriting() == pagecache.NewInode {
 		return nil, 0, n.renew()
 	}
 	if h := n.openHeaderless(v); h != nil {
@@ -49,7 +49,7 @@ func (n opening) openForWriting(v view.ArrayView) (gofuse.FileHandle, uint32, sy
 	}
 	w, c, err := n.writeWhereItIs(v)
 	if err != nil {
-		n.reading().Released(false)
+		n.use().habit.Released(false)
 		if text, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {
 			return n.openWhole(text)
 		}

@@ -52,7 +52,7 @@ func (n opening) openHeaderless(v view.ArrayView) gofuse.FileHandle {
 // array. An empty one waits for a program that writes it.
 func (h *headerless) Release(ctx context.Context) syscall.Errno {
 	if h.array() == nil {
-		h.node.reading().Released(false)
+		h.node.use().habit.Released(false)
 	}
 	size, _ := h.Of.Size(h.View)
 	errno := h.writer.Release(ctx)

@@ -224,7 +224,7 @@ func (n opening) openFlags(h *handle) (uint32, syscall.Errno) {
 	if h.array() == nil {
 		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0 // a snapshot: each open has its own
 	}
-	print, habit := view.Fingerprint(n.view, h.content), n.reading()
+	print, habit := view.Fingerprint(n.view, h.content), &n.use().habit
 	var ready pagecache.Backing
 	if m := n.fs.material.Find(n.path(), n.view, print); m != nil {
 		defer m.Leave()
@@ -279,9 +279,6 @@ func (n *fileNode) use() *uses {
 	n.used.CompareAndSwap(nil, new(uses))
 	return n.used.Load()
 }
-
-// reading returns the file's habit.
-func (n *fileNode) reading() *pagecache.Habit { return &n.use().habit }
 
 // announce makes the kernel ask for the attributes again if the size is not the one that it got. An
 // open must see the size of the file that it opens, not one of up to a second ago.
@@ -351,11 +348,17 @@ func (n *fileNode) IsWritten() bool {
 	return used != nil && used.writers.Load() > 0
 }
 
+// CanBeMapped implements coherence.File.
+func (n *fileNode) CanBeMapped(by coherence.File) bool {
+	used := n.used.Load()
+	return used != nil && used.mappers.Load() > 0 && (by != n || used.writers.Load() > 1)
+}
+
 // MoveEnd implements coherence.File. The byte that it puts into the page cache may be an older one
 // by then: the kernel may let the notice wait, and another program may write. So the page is
 // dropped again. That does not help if the page is dirty: what a program has just stored in a
 // mapping would be lost. So where a program may have such a mapping, the kernel is made to ask for
-// the size. That takes longer, and fails if the kernel has forgotten a name on the way to the file.
+// the size. That takes longer.
 func (n *fileNode) MoveEnd(end int64, last []byte) {
 	used := n.use()
 	used.ends.Lock()

@@ -50,6 +50,47 @@ func TestMappedEndIsKept(t *testing.T) {
 	}
 }
 
+// TestMappedEndIsTold: the kernel is told the new end of a mapped file. It does not matter whether
+// the program has read a page of it. The kernel must look up the names of the file again by then:
+// it believes them for a second.
+func TestMappedEndIsTold(t *testing.T) {
+	for name, reads := range map[string]bool{"a page was read": true, "no page was read": false} {
+		t.Run(name, func(t *testing.T) {
+			store := filepath.Join(t.TempDir(), "s.zarr")
+			run(t, zarrfs(t), "create", store, "--group")
+			run(t, zarrfs(t), "create", store, "a", "--shape", "1,100", "--chunks", "50,100",
+				"--dtype", "uint8")
+			d := started(t, store)
+			pages := mapForWriting(t, d.path("a.npy"))
+			if reads && pages[0] != 0x93 {
+				t.Fatalf("a.npy begins with %#x", pages[0])
+			}
+			mapped, appends := opened(t, d.path("a.npy"), os.O_RDONLY),
+				opened(t, d.path("a.raw"), os.O_WRONLY|os.O_APPEND)
+			before := sizeInKernel(t, mapped)
+			time.Sleep(1500 * time.Millisecond)
+			if _, err := appends.Write(make([]byte, 100)); err != nil {
+				t.Fatal(err)
+			}
+			if got := sizeInKernel(t, mapped); got != before+100 {
+				t.Errorf("the kernel believes that a.npy has %d bytes; expected %d", got,
+					before+100)
+			}
+		})
+	}
+}
+
+// sizeInKernel returns the size of a file as the kernel knows it, without a question to the daemon.
+func sizeInKernel(t *testing.T, f *os.File) int64 {
+	t.Helper()
+	var st unix.Statx_t
+	flags := unix.AT_EMPTY_PATH | unix.AT_STATX_DONT_SYNC
+	if err := unix.Statx(int(f.Fd()), "", flags, unix.STATX_SIZE, &st); err != nil {
+		t.Fatal(err)
+	}
+	return int64(st.Size)
+}
+
 // mapForWriting maps 2 MiB of a file, more than it has.
 func mapForWriting(t *testing.T, path string) []byte {
 	t.Helper()

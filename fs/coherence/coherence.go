@@ -27,8 +27,11 @@ type File interface {
 	View() view.View
 	IsPaged() bool   // the kernel may keep pages of it
 	IsWritten() bool // programs have it open for writing
-	NoteSized()      // notes that the file has another size
-	ForgetSize()     // makes the kernel ask for the size again
+	// CanBeMapped reports whether a program has it open that can map it to write to it. The only
+	// one that writes through the file by does not count.
+	CanBeMapped(by File) bool
+	NoteSized()  // notes that the file has another size
+	ForgetSize() // makes the kernel ask for the size again
 	NotifyContent(off, n int64) syscall.Errno
 	// MoveEnd makes the kernel see that the file ends at end, unless a program may have mapped it
 	// to write to it. last is the file's last byte.

@@ -69,21 +69,29 @@ func (s *Sizing) Overrates(off int64, number uint64, path func() string) bool {
 // known if the kernel has forgotten a name on the way to the file. It is not known either if the
 // mount was moved, or before Linux 5.12.
 func kernelSize(path string, number uint64) (size int64, known bool) {
-	return sizeAt(path, number, unix.AT_STATX_DONT_SYNC)
-}
-
-// sizeAt asks the kernel for the size of a file, by one of AT_STATX_DONT_SYNC and
-// AT_STATX_FORCE_SYNC.
-func sizeAt(path string, number uint64, sync int) (size int64, known bool) {
-	const cached = 0x20 // RESOLVE_CACHED of openat2(2)
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: cached}
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+	fd, err := openKnown(path)
 	if err != nil {
 		return 0, false
 	}
 	defer unix.Close(fd)
+	return sizeOf(fd, number, unix.AT_STATX_DONT_SYNC)
+}
+
+// openKnown opens a file to look at it, if the kernel knows all names of its path.
+func openKnown(path string) (fd int, err error) {
+	const cached = 0x20 // RESOLVE_CACHED of openat2(2)
+	how := unix.OpenHow{Flags: lookOnly, Resolve: cached}
+	return unix.Openat2(unix.AT_FDCWD, path, &how)
+}
+
+// lookOnly are the flags of open(2) for a file of which only the size is asked.
+const lookOnly = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
+// sizeOf asks the kernel for the size of an open file, by one of AT_STATX_DONT_SYNC and
+// AT_STATX_FORCE_SYNC. It is not known if the file has another inode number.
+func sizeOf(fd int, number uint64, sync int) (size int64, known bool) {
 	var st unix.Statx_t
-	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|sync, unix.STATX_SIZE|unix.STATX_INO, &st)
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|sync, unix.STATX_SIZE|unix.STATX_INO, &st)
 	return int64(st.Size), err == nil && st.Ino == number
 }
 
@@ -92,14 +100,22 @@ func sizeAt(path string, number uint64, sync int) (size int64, known bool) {
 const sizeTries = 10
 
 // tellSize makes the kernel ask the daemon of a mount for the size of the file at path, which has
-// that inode number. It goes on until the kernel believes that the file reaches to end, or cannot
-// be asked. The daemon itself must not call it; see Teller.
+// that inode number. It goes on until the kernel believes that the file reaches to end, or the file
+// is not there. The daemon itself must not call it; see Teller.
 func tellSize(path string, number uint64, end int64) {
+	fd, err := openKnown(path)
+	if err != nil { // the kernel believes each name for a second: it asks the daemon again
+		fd, err = unix.Open(path, lookOnly, 0)
+	}
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
 	for range sizeTries {
-		if _, known := sizeAt(path, number, unix.AT_STATX_FORCE_SYNC); !known {
+		if _, known := sizeOf(fd, number, unix.AT_STATX_FORCE_SYNC); !known {
 			return
 		}
-		if size, known := kernelSize(path, number); !known || size >= end {
+		if size, known := sizeOf(fd, number, unix.AT_STATX_DONT_SYNC); !known || size >= end {
 			return
 		}
 	}

@@ -39,7 +39,7 @@ func (o *others) changed(by coherence.File, f viewFile, before view.Extent, s vi
 		}
 	}
 	if now.Data > before.Data {
-		o.moveEnds(func(n coherence.File) bool { return n != by || written })
+		o.moveEnds(by, written)
 	}
 }
 
@@ -102,7 +102,8 @@ func (o *others) tellPaged() {
 // by which.
 func (o *others) drop(s view.Stretch, which func(coherence.File) bool) {
 	var notices []func()
-	o.each(which, func(n coherence.File, e view.Extent) {
+	isPaged := func(n coherence.File) bool { return n.IsPaged() && which(n) }
+	o.each(isPaged, func(n coherence.File, e view.Extent) {
 		s := s.In(e)
 		off, size := e.Head+s.Off, max(s.N, 0)
 		if s == view.Everything {
@@ -118,8 +119,14 @@ func (o *others) drop(s view.Stretch, which func(coherence.File) bool) {
 // notice for the file, such as one of the next write. A read of its page cache then ends at the
 // former end of the file. A byte that is put into the page cache moves the end at once. It is the
 // file's last byte. A file of the array with its axes reversed has no byte that is certainly new.
-func (o *others) moveEnds(which func(coherence.File) bool) {
+//
+// A program may have mapped a file, and use its first page only when it knows the new size. So the
+// kernel must know the end of such a file before it has any page.
+func (o *others) moveEnds(by coherence.File, written bool) {
 	var notices []func()
+	which := func(n coherence.File) bool {
+		return (n != by || written) && (n.IsPaged() || n.CanBeMapped(by))
+	}
 	o.each(which, func(n coherence.File, e view.Extent) {
 		last := make([]byte, 1)
 		if e.Reversed || e.Data == 0 {
@@ -139,7 +146,7 @@ func (o *others) moveEnds(which func(coherence.File) bool) {
 // dropHeaders makes the kernel drop the headers that it keeps.
 func (o *others) dropHeaders(by coherence.File) {
 	var notices []func()
-	isOther := func(n coherence.File) bool { return n != by }
+	isOther := func(n coherence.File) bool { return n != by && n.IsPaged() }
 	o.each(isOther, func(n coherence.File, e view.Extent) {
 		if e.Head > 0 {
 			notices = append(notices, func() { n.NotifyContent(0, e.Head) })
@@ -148,8 +155,7 @@ func (o *others) dropHeaders(by coherence.File) {
 	o.of.table.Kernel.Notify(notices)
 }
 
-// each visits those files of the array of which the kernel may keep pages, with what they
-// show.
+// each visits the files of the array chosen by which, with what they show.
 func (o *others) each(
 	which func(coherence.File) bool, visit func(n coherence.File, e view.Extent),
 ) {
@@ -159,7 +165,7 @@ func (o *others) each(
 	}
 	for _, n := range o.of.table.Kernel.Of(o.of.Path()) {
 		v, ok := n.View().(view.ArrayView)
-		if !ok || !n.IsPaged() || !which(n) {
+		if !ok || !which(n) {
 			continue
 		}
 		if e, err := o.of.npy.extentOf(v, arr); err == nil {
