@@ -91,6 +91,7 @@ func described(t *testing.T, v headers.Volume) []byte {
 	order := map[bool]string{false: "<", true: ">"}[v.Type.Big]
 	shape, kinds := []int64{}, []string{}
 	names, units, starts, steps := []string{}, []string{}, []any{}, []any{}
+	labels := [][]string{}
 	known := func(is bool, f float64) any {
 		if !is {
 			return nil
@@ -99,6 +100,7 @@ func described(t *testing.T, v headers.Volume) []byte {
 	}
 	for _, a := range v.Axes {
 		shape, names, units = append(shape, a.Length), append(names, a.Name), append(units, a.Unit)
+		labels = append(labels, a.Labels)
 		kinds = append(kinds, [...]string{"", "space", "time", "channel"}[a.Kind])
 		steps = append(steps, known(a.HasStep, a.Step))
 		starts = append(starts, known(a.HasStart, a.Start))
@@ -106,7 +108,7 @@ func described(t *testing.T, v headers.Volume) []byte {
 	said := map[string]any{
 		"dtype": fmt.Sprintf("%s%c%d", order, "uifc"[v.Type.Class], v.Type.Size),
 		"shape": shape, "kinds": kinds, "names": names, "units": units, "steps": steps,
-		"starts": starts, "name": v.Name, "unit": v.Unit,
+		"starts": starts, "labels": labels, "name": v.Name, "unit": v.Unit,
 		"slope": known(v.IsPacked, v.Slope), "offset": known(v.IsPacked, v.Offset),
 		"unsigned": v.IsPacked && v.IsUnsigned && v.Type.Class == headers.Int,
 	}

@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 
+import view_axes
 import view_readers
 from view_readers import Found, isclose
 
@@ -115,11 +116,11 @@ USUAL = [
         "nhdr": "pynrrd simpleitk",
         "mha": "simpleitk",
         "mhd": "simpleitk vtk",
-        "nii": "nibabel simpleitk nibabel's-scaling",
-        "mrc": "mrcfile",
+        "nii": "nibabel simpleitk nibabel's-scaling nibabel's-axes",
+        "mrc": "mrcfile mrcfile's-axes",
         "fits": "astropy astropy's-scaling",
-        "tif": "tifffile rasterio",
-        "ome.tif": "tifffile",
+        "tif": "tifffile rasterio tifffile's-axes",
+        "ome.tif": "tifffile tifffile's-axes",
         "raw.hdr": "rasterio",
         "vtkhdf": "vtk",
     }.items()
@@ -133,6 +134,14 @@ DIFFERS = {
     ("mhd", "simpleitk"): mha_differs,
     ("fits", "astropy"): fits_differs,
     ("vtkhdf", "vtk"): vtkhdf_differs,
+}
+
+
+AXES = {
+    "nii": ("nibabel", view_axes.nibabel),
+    "mrc": ("mrcfile", view_axes.mrcfile),
+    "tif": ("tifffile", view_axes.tiff),
+    "ome.tif": ("tifffile", view_axes.ome),
 }
 
 
@@ -188,6 +197,9 @@ def readers(view):
         yield "nibabel's-scaling", scaled_nifti
     if view == "fits":
         yield "astropy's-scaling", scaled_fits
+    if view in AXES:
+        program, compare = AXES[view]
+        yield f"{program}'s-axes", lambda path, array, said: compare(path, said) or None
 
 
 def is_other(view, said):
@@ -200,8 +212,8 @@ def is_other(view, said):
 
 
 def differs(view, package, found, array, said):
-    if "scaling" in package:
-        return ""  # it has compared the values itself
+    if "'s-" in package:
+        return ""  # it has compared by itself
     if said["unsigned"] and view == "nii":
         array = array.view(array.dtype.str.replace("i", "u"))
     values = np.asarray(found.values).reshape(array.shape)
