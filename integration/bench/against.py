@@ -84,7 +84,7 @@ def interval(base, ours):
 
 
 if __name__ == "__main__":
-    args = bench.options(__doc__, 5, "seq,rand,hot,col,write,append", "")
+    args = bench.options(__doc__, 5, "seq,rand,hot,reads,col,write,append", "")
     args.new, args.base = args.bin, os.path.abspath(args.base)
     rows = bench.run_all(args, one_round, Row, lambda w, args: bench.warm_page_cache(w), is_unclear)
     print("\n".join(["| workload | op | time, base by new | rounds | processor time | |",

@@ -12,7 +12,8 @@ import os
 import sys
 import time
 
-from runs import HOT_READS, HOT_RUNS, RAND_RUNS, RUN_BYTES, column, measured, offset, random_runs
+from runs import (
+    HOT_READS, HOT_RUNS, MANY_READS, RAND_RUNS, RUN_BYTES, column, measured, offset, random_runs)
 
 MIB = 1 << 20
 # Seconds between the first read of chunks and the reads that are measured. Until then, a daemon may
@@ -108,6 +109,16 @@ def hot(path, header, itemsize, shape):
     return measured(lambda: read_runs(fd, buffer, again))
 
 
+def reads(path, header, itemsize, shape):
+    """The reads of hot, so often that the time of one READ shows."""
+    fd, buffer = os.open(path, os.O_RDONLY), bytearray(RUN_BYTES)
+    offsets = runs_of(header, itemsize, shape, HOT_RUNS, 2)
+    read_runs(fd, buffer, offsets)
+    time.sleep(REST)
+    again = offsets * (MANY_READS // HOT_RUNS)
+    return measured(lambda: read_runs(fd, buffer, again))
+
+
 def col(path, header, itemsize, shape):
     """One element column along axis 0 through a mapping."""
     import numpy as np
@@ -120,7 +131,7 @@ def col(path, header, itemsize, shape):
 def main():
     op, path = sys.argv[1:3]
     header, itemsize, *shape = map(int, sys.argv[3:])
-    ops = {f.__name__: f for f in (seq, warm, readers, rand, hot, col)}
+    ops = {f.__name__: f for f in (seq, warm, readers, rand, hot, reads, col)}
     print(json.dumps(ops[op](path, header=header, itemsize=itemsize, shape=shape)))
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 
 RUN_BYTES = 4096
-RAND_RUNS, HOT_RUNS, HOT_READS = 100, 16, 112
+RAND_RUNS, HOT_RUNS, HOT_READS, MANY_READS = 100, 16, 112, 20_000
 APPENDS = 8
 CLAIM = """
 import mmap, os
