@@ -100,23 +100,19 @@ def rand(path, header, itemsize, shape):
     return measured(lambda: read_runs(fd, buffer, offsets))
 
 
-def hot(path, header, itemsize, shape):
+def hot(path, header, itemsize, shape, count=HOT_READS):
+    """The same few reads again and again."""
     fd, buffer = os.open(path, os.O_RDONLY), bytearray(RUN_BYTES)
     offsets = runs_of(header, itemsize, shape, HOT_RUNS, 2)
     read_runs(fd, buffer, offsets)
     time.sleep(REST)
-    again = (offsets * (HOT_READS // HOT_RUNS))[:HOT_READS]
+    again = (offsets * (count // HOT_RUNS))[:count]
     return measured(lambda: read_runs(fd, buffer, again))
 
 
 def reads(path, header, itemsize, shape):
     """The reads of hot, so often that the time of one READ shows."""
-    fd, buffer = os.open(path, os.O_RDONLY), bytearray(RUN_BYTES)
-    offsets = runs_of(header, itemsize, shape, HOT_RUNS, 2)
-    read_runs(fd, buffer, offsets)
-    time.sleep(REST)
-    again = offsets * (MANY_READS // HOT_RUNS)
-    return measured(lambda: read_runs(fd, buffer, again))
+    return hot(path, header, itemsize, shape, MANY_READS)
 
 
 def col(path, header, itemsize, shape):

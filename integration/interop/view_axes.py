@@ -82,7 +82,7 @@ def mrcfile(path, said):
 
 
 def ome(path, said):
-    """The text says the steps of space and time in units of the schema, and the channels."""
+    """The text says the order of axes, steps of space in units of the schema, and the channels."""
     import tifffile
     import xml.etree.ElementTree as xml
 
@@ -120,10 +120,8 @@ def tiff(path, said):
     import tifffile
 
     with tifffile.TiffFile(path) as f:
-        if f.pages[0].geotiff_tags or not f.is_imagej and len(said["shape"]) < 2:
-            return 0
         tags, text = f.pages[0].tags, f.imagej_metadata
-        if "ModelTransformationTag" in tags or "ModelPixelScaleTag" in tags:
+        if f.pages[0].geotiff_tags:
             return 0  # view_headers.rasterio compares places
         found = {n: tags[n].value for n in ("XResolution", "YResolution") if n in tags}
         unit = tags["ResolutionUnit"].value if "ResolutionUnit" in tags else None
@@ -136,8 +134,7 @@ def tiff(path, said):
         per_cm = IN_METRES[a["units"]] * 100 if unit == 3 else 1
         seen += require(f"{letter}Resolution", numerator / denominator,
             1 / abs(a["steps"]) / per_cm)
-    has_steps = x["steps"] is not None and y["steps"] is not None
-    if found and not has_steps:
+    if found and (x["steps"] is None or y["steps"] is None):
         raise ValueError(f"resolutions are {found}, and the steps are not known")
     if text is None:
         return seen
@@ -145,12 +142,11 @@ def tiff(path, said):
     kinds = [a["kinds"] for a in axes[:-2]]
     order = [list(names.values()).index(k) if k in names.values() else -1 for k in kinds]
     is_stack = -1 not in order and all(a < b for a, b in zip(order, order[1:]))
-    for name, kind in names.items():
-        wanted = axes[kinds.index(kind)]["shape"] if is_stack and kind in kinds else None
-        if is_stack:
-            seen += require(name, text.get(name), wanted)
     if not is_stack:
-        seen += require("slices", text.get("slices"), int(np.prod([a["shape"] for a in axes[:-2]])))
-    depth = axes[kinds.index("space")] if is_stack and "space" in kinds else None
-    seen += require("spacing", text.get("spacing"), depth and depth["steps"])
-    return seen
+        planes = int(np.prod([a["shape"] for a in axes[:-2]]))
+        seen += require("slices", text.get("slices"), planes)
+        return seen + require("spacing", text.get("spacing"), None)
+    by_kind = dict(zip(kinds, axes))
+    for name, kind in names.items():
+        seen += require(name, text.get(name), by_kind.get(kind, {}).get("shape"))
+    return seen + require("spacing", text.get("spacing"), by_kind.get("space", {}).get("steps"))
