@@ -1,11 +1,14 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestCrashLeavesStacks: a mount in the background that crashes leaves its stacks in the log, also
@@ -30,12 +33,7 @@ func TestCrashLeavesStacks(t *testing.T) {
 			dir := mounted(t, makeStore(t), "--read-only", "--log", flag)
 			pid := servingPid(dir)
 			if tc.rotated {
-				noError(t, "rename", os.Rename(log, log+".1"))
-				noError(t, "hang up", syscall.Kill(pid, syscall.SIGHUP))
-				soon(t, "the log is opened again", func() bool {
-					text, _ := os.ReadFile(log)
-					return strings.Contains(string(text), "opened again")
-				})
+				rotate(t, log, pid)
 			}
 			// A crash of the runtime ends the same way.
 			noError(t, "abort", syscall.Kill(pid, syscall.SIGABRT))
@@ -46,4 +44,47 @@ func TestCrashLeavesStacks(t *testing.T) {
 			})
 		})
 	}
+}
+
+// rotate renames the log of a mount, and waits until the mount has opened it again.
+func rotate(t *testing.T, log string, pid int) {
+	t.Helper()
+	noError(t, "rename", os.Rename(log, log+".1"))
+	noError(t, "hang up", syscall.Kill(pid, syscall.SIGHUP))
+	soon(t, "the log is opened again", func() bool {
+		text, _ := os.ReadFile(log)
+		return strings.Contains(string(text), "opened again")
+	})
+}
+
+// TestRotateAtOnce: a log may be rotated as soon as its mount is there. The mount cannot report yet
+// that it has started, because the pipe for the report is full.
+func TestRotateAtOnce(t *testing.T) {
+	needFuse(t)
+	dir, log := t.TempDir(), filepath.Join(t.TempDir(), "mount.log")
+	r, w, err := os.Pipe()
+	noError(t, "pipe", err)
+	defer r.Close()
+	size, err := unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0)
+	noError(t, "size of the pipe", err)
+	_, err = w.Write(make([]byte, size))
+	noError(t, "fill the pipe", err)
+
+	cmd := ourProgram(t, "mount", makeStore(t), dir, "--read-only", "--log", log)
+	cmd.ExtraFiles = []*os.File{w}
+	cmd.Env = append(cmd.Env, daemonEnv+"=3")
+	noError(t, "start", cmd.Start())
+	w.Close()
+	soon(t, "it is mounted", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "a.npy"))
+		return err == nil
+	})
+	rotate(t, log, cmd.Process.Pid)
+
+	_, err = io.Copy(io.Discard, r)
+	noError(t, "read the report", err)
+	if code, out := zarrfs(t, "umount", dir); code != 0 {
+		t.Errorf("umount: exit code %d: %s", code, out)
+	}
+	noError(t, "wait", cmd.Wait())
 }

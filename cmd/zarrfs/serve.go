@@ -43,10 +43,6 @@ func serve(ctx context.Context, c *mountConfig) error {
 	defer v.close()
 	stopProfile := startProfile(c, log)
 	defer stopProfile()
-	if !c.foreground {
-		log.keepCrashes()
-		reopenOnHangUp(log)
-	}
 	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache",
 		bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
 	end := &ending{mount: m, hierarchy: h, config: c, log: log, verdict: newVerdict()}
@@ -198,7 +194,10 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	}
 	views, _ := view.Parse(c.views)
 	hdf5Layout, _ := netcdf.ParseLayout(c.hdf5Layout)
-	v.signals = catchSignals(c)
+	if !c.foreground {
+		log.keepCrashes()
+	}
+	v.signals = catchSignals(c, log)
 	v.mount, err = fs.New(h, c.dir, &fs.Options{
 		Views: views, IO: io, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
 		Rights: rights.Options{AllowOther: c.allowOther, ReadOnly: c.readOnly,

@@ -25,33 +25,35 @@ var detachedFor = 30 * time.Second
 // catchSignals keeps the signals that unmount from ending the process. It must be called before
 // there is a mount: a process that a signal ends just after it has mounted leaves a stale mount
 // behind. While it still looks at its own mount, that one hangs.
-func catchSignals(c *mountConfig) <-chan os.Signal {
+//
+// SIGHUP ends a mount in the foreground, because its terminal is gone. In the background it opens
+// the log again.
+func catchSignals(c *mountConfig, log *mountLog) <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if c.foreground { // its terminal is gone
+	switch {
+	case c.foreground:
 		signal.Notify(signals, syscall.SIGHUP)
-	} else {
+	case log.file != nil:
+		log.reopenOnHangUp()
+	default:
 		signal.Ignore(syscall.SIGHUP)
 	}
 	return signals
 }
 
-// reopenOnHangUp makes a mount in the background open its log again at SIGHUP, as programs that
-// rotate logs ask for.
-func reopenOnHangUp(log *mountLog) {
-	if log.file == nil {
-		return
-	}
+// reopenOnHangUp opens the log again at SIGHUP, as programs that rotate logs ask for.
+func (l *mountLog) reopenOnHangUp() {
 	hangUps := make(chan os.Signal, 1)
 	signal.Notify(hangUps, syscall.SIGHUP)
 	go func() {
 		for range hangUps {
-			if err := log.file.reopen(); err != nil {
-				log.Error("the log is not opened again", "err", err)
+			if err := l.file.reopen(); err != nil {
+				l.Error("the log is not opened again", "err", err)
 				continue // crashes go where they went
 			}
-			log.keepCrashes()
-			log.Info("the log was opened again")
+			l.keepCrashes()
+			l.Info("the log was opened again")
 		}
 	}()
 }
