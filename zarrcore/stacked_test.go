@@ -3,20 +3,16 @@ package zarrcore_test
 import (
 	"fmt"
 	"testing"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
 // TestStackedDecodesOnce: a reader of chunks one behind the other has each decoded once. Reads here
 // and there decode their own chunks only. A corrupt object is an error of the read that needs it.
 func TestStackedDecodesOnce(t *testing.T) {
 	const chunks, size = 60, 1 << 10
-	d := group(t)
-	put(t, d, "a/zarr.json", fmt.Appendf(nil, `{"zarr_format": 3, "node_type": "array",
-		"shape": [%d], "data_type": "uint8", "chunk_key_encoding": {"name": "default"},
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [%d]}},
-		"fill_value": 0, "codecs": [{"name": "bytes"}]}`, chunks*size, size))
-	for n := range chunks {
-		put(t, d, fmt.Sprint("a/c/", n), make([]byte, size))
-	}
+	d := stackOf(t, chunks, size)
 	put(t, d, "a/c/59", []byte("short"))
 	var inOrder, apart []int64
 	for n := range int64(chunks - 1) { // up to the one that is corrupt
@@ -43,4 +39,36 @@ func TestStackedDecodesOnce(t *testing.T) {
 			t.Errorf("%s: a chunk that is corrupt has no error", name)
 		}
 	}
+}
+
+// TestStackedLoadsAhead: what follows a reader in order is decoded before it is asked for.
+func TestStackedLoadsAhead(t *testing.T) {
+	const chunks, size = 60, 1 << 10
+	h := open(t, stackOf(t, chunks, size), nil)
+	a := openArray(t, h, "a")
+	for n := range int64(20) {
+		p, err := a.ReadStacked(t.Context(), n*size, size)
+		must(t, err)
+		p.Release()
+	}
+	for end := time.Now().Add(time.Minute); h.Status().ChunksDecoded < 22; {
+		if time.Now().After(end) {
+			t.Fatalf("%d chunks were decoded after 20 in order", h.Status().ChunksDecoded)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// stackOf returns a store with array a, of so many chunks of size bytes.
+func stackOf(t *testing.T, chunks, size int) *memstore.Driver {
+	t.Helper()
+	d := group(t)
+	put(t, d, "a/zarr.json", fmt.Appendf(nil, `{"zarr_format": 3, "node_type": "array",
+		"shape": [%d], "data_type": "uint8", "chunk_key_encoding": {"name": "default"},
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [%d]}},
+		"fill_value": 0, "codecs": [{"name": "bytes"}]}`, chunks*size, size))
+	for n := range chunks {
+		put(t, d, fmt.Sprint("a/c/", n), make([]byte, size))
+	}
+	return d
 }

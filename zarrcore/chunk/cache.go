@@ -148,8 +148,12 @@ func (c *Cache) Get(
 	}
 }
 
-// Load is Get of a whole chunk for a use that is still to come. That one counts as the first.
+// Load is Get of a whole chunk for a use that is still to come. That one counts as the first. Load
+// does nothing if the chunk is there, or is being loaded.
 func (c *Cache) Load(ctx context.Context, id ID, size int64, epoch uint64, b Backing) error {
+	if c.isComing(id, size, epoch) {
+		return nil
+	}
 	p, err := c.Get(ctx, id, size, 0, size, epoch, b)
 	if err != nil {
 		return err
@@ -159,6 +163,14 @@ func (c *Cache) Load(ctx context.Context, id ID, size int64, epoch uint64, b Bac
 	p.e.early = !p.e.hot
 	c.unpin(p.e)
 	return nil
+}
+
+// isComing reports whether a chunk is there, or is being loaded.
+func (c *Cache) isComing(id ID, size int64, epoch uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[id]
+	return e != nil && (e.loading != nil || e.has(0, size, epoch))
 }
 
 // isKnown reports whether anything was loaded.

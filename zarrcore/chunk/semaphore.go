@@ -58,6 +58,19 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	return ctx.Err()
 }
 
+// TryAcquire is Acquire that takes nothing if it would have to wait. It reports whether it has
+// taken n bytes.
+func (s *Semaphore) TryAcquire(n int64) bool {
+	n = min(n, s.size)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.queue.Len() > 0 || s.used+n > s.size {
+		return false
+	}
+	s.used += n
+	return true
+}
+
 // Release gives back what Acquire took for n bytes.
 func (s *Semaphore) Release(n int64) {
 	s.mu.Lock()

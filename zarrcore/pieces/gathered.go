@@ -111,7 +111,7 @@ func (b *runBatch) add(r layout.Run) {
 // copyBatch copies the runs of b to buf, which begins at byte off of the array, and
 // empties b.
 func (a *Array) copyBatch(ctx context.Context, buf []byte, off int64, b *runBatch) error {
-	if err := a.pinAll(ctx, b.needs, nil); err != nil {
+	if err := a.pinAll(ctx, b.needs); err != nil {
 		return err
 	}
 	i := 0

@@ -148,7 +148,7 @@ func (a *Array) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 	room := a.room(off, n, needs, few)
 	return a.within(ctx, room, func() (*Pieces, error) {
 		if few && !a.draft.IsBusy() && !a.readsPlain(n) {
-			return a.slices(ctx, n, runs, needs, nil)
+			return a.slices(ctx, n, runs, needs)
 		}
 		return a.gathered(ctx, off, n)
 	})
@@ -255,11 +255,10 @@ func (a *Array) pinnable() int {
 
 // slices returns runs as slices of their chunks, which are pinned until the reply
 // is released.
-// What is missing is loaded together with the chunks of next.
 func (a *Array) slices(
-	ctx context.Context, n int64, runs []listedRun, needs []need, next []int64,
+	ctx context.Context, n int64, runs []listedRun, needs []need,
 ) (*Pieces, error) {
-	if err := a.pinAll(ctx, needs, next); err != nil {
+	if err := a.pinAll(ctx, needs); err != nil {
 		return nil, err
 	}
 	p := &Pieces{Bufs: make([][]byte, 0, len(runs)), release: func() { unpin(needs) }}
@@ -281,8 +280,8 @@ func (a *Array) appendRun(bufs [][]byte, nd *need, r layout.Run) [][]byte {
 }
 
 // pinAll pins all needs, or none if one fails. Only what is not in the cache is
-// worth a goroutine. The chunks of next are loaded meanwhile, as far as they can be.
-func (a *Array) pinAll(ctx context.Context, needs []need, next []int64) error {
+// worth a goroutine.
+func (a *Array) pinAll(ctx context.Context, needs []need) error {
 	epoch := a.draft.Epoch()
 	var missing []*need
 	for i := range needs {
@@ -297,7 +296,7 @@ func (a *Array) pinAll(ctx context.Context, needs []need, next []int64) error {
 		return nil
 	}
 	a.fetchTogether(ctx, missing)
-	a.loadAll(ctx, missing, next, epoch)
+	a.loadAll(ctx, missing, epoch)
 	for _, nd := range missing {
 		if nd.failure != nil {
 			unpin(needs)
@@ -307,21 +306,13 @@ func (a *Array) pinAll(ctx context.Context, needs []need, next []int64) error {
 	return nil
 }
 
-// loadAll pins needs that have to be loaded, a few per goroutine at a time. Chunks that are not
-// needed yet come last.
-func (a *Array) loadAll(ctx context.Context, needs []*need, next []int64, epoch uint64) {
+// loadAll pins needs that have to be loaded, a few per goroutine at a time.
+func (a *Array) loadAll(ctx context.Context, needs []*need, epoch uint64) {
 	atOnce := loadsAtOnce
 	if a.remote {
 		atOnce = remoteLoadsAtOnce
 	}
-	parallel.Each(atOnce, len(needs)+len(next), func(i int) {
-		if i >= len(needs) {
-			number := next[i-len(needs)]
-			id := chunk.ID{Array: a.gen.ID, Chunk: number}
-			// A request that needs it finds the error.
-			_ = a.Cache.Load(ctx, id, a.gen.Grid.BytesOf(number), epoch, a)
-			return
-		}
+	parallel.Each(atOnce, len(needs), func(i int) {
 		nd := needs[i]
 		id := chunk.ID{Array: a.gen.ID, Chunk: nd.chunk}
 		nd.pin, nd.failure = a.Cache.Get(ctx, id, a.gen.Grid.BytesOf(nd.chunk), nd.off, nd.n, epoch,

@@ -19,24 +19,23 @@ type stackReader struct {
 	began, at int64
 	read      int64    // bytes
 	recent    [8]int64 // where the last reads ended: what is read again does not count twice
-	loaded    int64    // chunks before this one were loaded
+	loaded    int64    // loading of the chunks before this one has begun
 }
 
 // follow notes a read of bytes [off, off+n) of chunks of that size. It returns which chunks behind
-// these the request should load, too: at most that many, and no more than the reader has passed in
-// order. There are none if a request before has loaded the chunks of this one. Nor are there any
-// for a reader that has not passed two chunks, or leaves out a part of them.
+// these should be loaded, too, as far as that has not begun: at most that many, and at most half as
+// many as the reader has passed in order. There are none for a reader that leaves out a part.
 func (s *stack) follow(off, n, size, most int64) (first, end int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.readerAt(off)
 	r.note(off, n, 2*(most+1)*size)
-	first = (off+n-1)/size + 1
-	passed := (r.at - r.began) / size
-	if first <= r.loaded || passed < 2 || !r.isInOrder() {
-		return first, first
+	next := (off+n-1)/size + 1
+	first = max(next, r.loaded)
+	if r.isInOrder() {
+		next += min(most, (r.at-r.began)/size/2)
 	}
-	r.loaded = first + min(most, passed)
+	r.loaded = max(first, next)
 	return first, r.loaded
 }
 

@@ -5,56 +5,69 @@ import (
 	"runtime"
 
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+	"github.com/zarrfs/zarrfs/zarrcore/parallel"
 )
 
 // This file reads bytes of whole chunks, as they lie in memory.
 
-// aheadShare: the chunks that a request loads besides its own take at most this part of the budget.
-const aheadShare = 16
-
-// aheadMost is how many chunks these are at most: a request waits for them.
-const aheadMost = 7
+// Chunks are loaded ahead of a reader: as many as there are processors, or some more small ones,
+// but so that they take at most a part of the budget.
+const (
+	aheadShare = 16      // the part: one of so many
+	aheadBytes = 4 << 20 // of small chunks
+)
 
 // Stacked returns bytes [off, off+n) of all chunks one behind the other, in the order of their
 // numbers; see layout.Grid.Stacked. They must lie in them.
 //
-// A library such as libhdf5 asks for one chunk after the other, so that one processor would decode
-// them. So a request of a reader that comes in order loads some chunks more, in parallel with its
-// own.
+// A library such as libhdf5 asks for one chunk after the other. One processor would decode them,
+// and not even that one while the library works. So what follows a reader that comes in order is
+// loaded meanwhile.
 func (a *Array) Stacked(ctx context.Context, off, n int64) (*Pieces, error) {
 	runs, needs, few := a.few(a.gen.Grid.Stacked(off, n))
 	if !few || a.draft.IsBusy() {
 		room := n + int64(a.batchNeeds())*(needBytes+a.gen.Grid.ChunkBytes())
 		return a.within(ctx, room, func() (*Pieces, error) { return a.gatheredStack(ctx, off, n) })
 	}
-	next := a.following(off, n, len(needs))
-	room := a.room(off, n, needs, true)
-	for _, number := range next {
-		room += a.pinRoom(number, a.gen.Grid.BytesOf(number))
-	}
-	return a.within(ctx, room, func() (*Pieces, error) {
+	a.loadFollowing(off, n)
+	return a.within(ctx, a.room(off, n, needs, true), func() (*Pieces, error) {
 		if a.draft.IsBusy() {
 			return a.gatheredStack(ctx, off, n)
 		}
-		return a.slices(ctx, n, runs, needs, next)
+		return a.slices(ctx, n, runs, needs)
 	})
 }
 
-// following returns the chunks that a request of bytes [off, off+n) loads besides its own: as many
-// as there are other processors, or fewer where memory is short. Each object of a remote store is a
-// round trip, so that nothing is loaded before it is asked for.
-func (a *Array) following(off, n int64, needs int) (next []int64) {
-	size := a.gen.Grid.ChunkBytes()
-	most := min(runtime.GOMAXPROCS(0)-1, aheadMost, a.pinnable()-needs)
-	most = min(most, int(a.Memory.Budget()/aheadShare/max(1, size)))
-	if most <= 0 || a.remote {
-		return nil
+// loadFollowing begins to load the chunks that a request of bytes [off, off+n) announces, unless
+// the requests have no memory to spare.
+func (a *Array) loadFollowing(off, n int64) {
+	first, end := a.following(off, n)
+	room := (end - first) * (a.gen.Grid.ChunkBytes() + needBytes)
+	if first >= end || !a.Requests.TryAcquire(room) {
+		return
 	}
-	first, end := a.stack.follow(off, n, size, int64(most))
-	for number := first; number < min(end, a.gen.Grid.Chunks()); number++ {
-		next = append(next, number)
+	go func() {
+		defer a.Requests.Release(room)
+		epoch := a.draft.Epoch()
+		parallel.Each(runtime.GOMAXPROCS(0), int(end-first), func(i int) {
+			id := chunk.ID{Array: a.gen.ID, Chunk: first + int64(i)}
+			// A request that needs it finds the error.
+			_ = a.Cache.Load(context.Background(), id, a.gen.Grid.BytesOf(id.Chunk), epoch, a)
+		})
+	}()
+}
+
+// following returns the chunks to load behind those of a request of bytes [off, off+n). Each object
+// of a remote store is a round trip, so that nothing is loaded before it is asked for.
+func (a *Array) following(off, n int64) (first, end int64) {
+	if a.remote {
+		return 0, 0
 	}
-	return next
+	size := max(1, a.gen.Grid.ChunkBytes())
+	most := max(int64(runtime.GOMAXPROCS(0)), aheadBytes/size)
+	most = min(most, a.Memory.Budget()/aheadShare/size)
+	first, end = a.stack.follow(off, n, size, most)
+	return first, min(end, a.gen.Grid.Chunks())
 }
 
 // gatheredStack is Stacked in one buffer.
