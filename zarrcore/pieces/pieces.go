@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 	"runtime"
+	"slices"
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -144,11 +145,10 @@ const needBytes = 512
 // waits until its memory fits beside that of the others, and keeps the memory until its bytes are
 // released. Before it waits, it lists only a few runs.
 func (a *Array) Read(ctx context.Context, off, n int64) (*Pieces, error) {
-	runs, needs, few := a.few(a.gen.Grid.Runs(off, n))
-	room := a.room(off, n, needs, few)
-	return a.within(ctx, room, func() (*Pieces, error) {
+	l, few := a.few(a.gen.Grid.Runs(off, n))
+	return a.within(ctx, a.room(off, n, l, few), func() (*Pieces, error) {
 		if few && !a.draft.IsBusy() && !a.readsPlain(n) {
-			return a.slices(ctx, n, runs, needs)
+			return a.slices(ctx, n, l)
 		}
 		return a.gathered(ctx, off, n)
 	})
@@ -181,31 +181,52 @@ type listedRun struct {
 	need int
 }
 
-// usualRuns is how many runs a request has room for before its lists grow. Most requests have
-// fewer.
-const usualRuns = 4
+// A list has the runs of a request and their chunks. Small requests are as quick as the kernel can
+// ask, so that each piece of memory counts: a list has room for one run, as most of them have.
+type list struct {
+	runs  []listedRun
+	needs []need
+
+	firstRun  [1]listedRun
+	firstNeed [1]need
+}
+
+// someRuns is how many runs a list has room for once it has more than one.
+const someRuns = 4
 
 // few lists runs and their chunks, if there are few: all chunks can be pinned at once, and all runs
 // can be slices of one reply.
-func (a *Array) few(all iter.Seq[layout.Run]) (runs []listedRun, needs []need, few bool) {
-	runs, needs = make([]listedRun, 0, usualRuns), make([]need, 0, usualRuns)
+func (a *Array) few(all iter.Seq[layout.Run]) (l *list, few bool) {
+	l = &list{}
+	l.runs, l.needs = l.firstRun[:0], l.firstNeed[:0]
 	most := a.pinnable()
 	for r := range all {
-		if len(runs) == maxSlices {
-			return nil, nil, false
+		if !l.add(r, most) {
+			return nil, false
 		}
-		i := needOf(needs, r.Chunk)
-		if i < 0 && len(needs) == most {
-			return nil, nil, false
-		}
-		if i < 0 {
-			i = len(needs)
-			needs = append(needs, need{chunk: r.Chunk, off: r.ChunkOff, n: r.Len})
-		}
-		needs[i].extend(r)
-		runs = append(runs, listedRun{r, i})
 	}
-	return runs, needs, true
+	return l, true
+}
+
+// add adds a run. It reports whether there are few runs with it, of at most so many chunks.
+func (l *list) add(r layout.Run, most int) bool {
+	switch len(l.runs) {
+	case maxSlices:
+		return false
+	case 1:
+		l.runs, l.needs = slices.Grow(l.runs, someRuns-1), slices.Grow(l.needs, someRuns-1)
+	}
+	i := needOf(l.needs, r.Chunk)
+	if i < 0 && len(l.needs) == most {
+		return false
+	}
+	if i < 0 {
+		i = len(l.needs)
+		l.needs = append(l.needs, need{chunk: r.Chunk, off: r.ChunkOff, n: r.Len})
+	}
+	l.needs[i].extend(r)
+	l.runs = append(l.runs, listedRun{r, i})
+	return true
 }
 
 // needOf returns the place of a chunk in a short list, -1 if it is not there.
@@ -227,12 +248,12 @@ func (nd *need) extend(r layout.Run) {
 
 // room returns about how many bytes of memory a request takes: its reply, and what
 // it keeps pinned at once.
-func (a *Array) room(off, n int64, needs []need, few bool) int64 {
+func (a *Array) room(off, n int64, l *list, few bool) int64 {
 	if !few {
 		return n + a.batchRoom(off, n)
 	}
-	for i := range needs {
-		n += a.pinRoom(needs[i].chunk, needs[i].n)
+	for i := range l.needs {
+		n += a.pinRoom(l.needs[i].chunk, l.needs[i].n)
 	}
 	return n
 }
@@ -255,15 +276,13 @@ func (a *Array) pinnable() int {
 
 // slices returns runs as slices of their chunks, which are pinned until the reply
 // is released.
-func (a *Array) slices(
-	ctx context.Context, n int64, runs []listedRun, needs []need,
-) (*Pieces, error) {
-	if err := a.pinAll(ctx, needs); err != nil {
+func (a *Array) slices(ctx context.Context, n int64, l *list) (*Pieces, error) {
+	if err := a.pinAll(ctx, l.needs); err != nil {
 		return nil, err
 	}
-	p := &Pieces{Bufs: make([][]byte, 0, len(runs)), release: func() { unpin(needs) }}
-	for i := range runs {
-		p.Bufs = a.appendRun(p.Bufs, &needs[runs[i].need], runs[i].Run)
+	p := &Pieces{Bufs: make([][]byte, 0, len(l.runs)), release: func() { unpin(l.needs) }}
+	for i := range l.runs {
+		p.Bufs = a.appendRun(p.Bufs, &l.needs[l.runs[i].need], l.runs[i].Run)
 	}
 	if len(p.Bufs) > maxSlices {
 		return p.gather(n), nil

@@ -24,17 +24,17 @@ const (
 // and not even that one while the library works. So what follows a reader that comes in order is
 // loaded meanwhile.
 func (a *Array) Stacked(ctx context.Context, off, n int64) (*Pieces, error) {
-	runs, needs, few := a.few(a.gen.Grid.Stacked(off, n))
+	l, few := a.few(a.gen.Grid.Stacked(off, n))
 	if !few || a.draft.IsBusy() {
 		room := n + int64(a.batchNeeds())*(needBytes+a.gen.Grid.ChunkBytes())
 		return a.within(ctx, room, func() (*Pieces, error) { return a.gatheredStack(ctx, off, n) })
 	}
 	a.loadFollowing(off, n)
-	return a.within(ctx, a.room(off, n, needs, true), func() (*Pieces, error) {
+	return a.within(ctx, a.room(off, n, l, true), func() (*Pieces, error) {
 		if a.draft.IsBusy() {
 			return a.gatheredStack(ctx, off, n)
 		}
-		return a.slices(ctx, n, runs, needs)
+		return a.slices(ctx, n, l)
 	})
 }
 
