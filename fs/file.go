@@ -44,14 +44,15 @@ func (h *handle) Read(
 	ctx context.Context, dest []byte, off int64,
 ) (fuse.ReadResult, syscall.Errno) {
 	f := h.node.fs
-	h.note(ctx, off, min(int64(len(dest)), h.size()-off))
+	w := h.changing()
+	h.note(ctx, off, min(int64(len(dest)), h.sizeOf(w)-off))
 	req := f.request(ctx)
 	defer req.End()
 	read := h.read
 	if f.notes.Of(ctx).Paged {
 		read = h.readPages
 	}
-	r, err := read(req, off, int64(len(dest)))
+	r, err := read(req, w, off, int64(len(dest)))
 	if err == nil {
 		if err = h.refuses(ctx); err != nil {
 			r.Done()
@@ -74,10 +75,11 @@ func (h *handle) refuses(ctx context.Context) error {
 	return h.node.fs.rights.RefusesBytes(rights.UserOf(ctx), h.node.path(), h.content.Rights())
 }
 
-// read reads at most n bytes at off. It reads again if the file has become another array meanwhile:
-// the bytes may be of neither.
-func (h *handle) read(req *wire.Request, off, n int64) (r *view.Found, err error) {
-	w := h.changing()
+// read reads at most n bytes at off. w is what changing has returned. It reads again if the file
+// has become another array meanwhile: the bytes may be of neither.
+func (h *handle) read(
+	req *wire.Request, w *writing.Array, off, n int64,
+) (r *view.Found, err error) {
 	for {
 		made := w.TimesMade()
 		if r, err = h.readOf(req, w, off, n); err != nil || r.N == 0 || req.Err() != nil {
@@ -159,9 +161,11 @@ func (h *handle) rewrites() rewrites {
 }
 
 // readPages is read for the page cache.
-func (h *handle) readPages(req *wire.Request, off, n int64) (*view.Found, error) {
+func (h *handle) readPages(
+	req *wire.Request, w *writing.Array, off, n int64,
+) (*view.Found, error) {
 	was := h.rewrites()
-	r, err := h.read(req, off, n)
+	r, err := h.read(req, w, off, n)
 	if err == nil && int64(r.N) < n {
 		r, err = h.readShort(req, r, off, n, was)
 	}
@@ -181,7 +185,7 @@ func (h *handle) readShort(
 	for now := h.rewrites(); now != was && !now.lasts; now = h.rewrites() {
 		was = now
 		r.Done()
-		if r, err = h.read(req, off, n); err != nil {
+		if r, err = h.read(req, h.changing(), off, n); err != nil {
 			return nil, err
 		}
 	}
@@ -189,7 +193,7 @@ func (h *handle) readShort(
 	for int64(r.N) < n && h.node.isOverrated(off+int64(r.N)) && time.Now().Before(end) {
 		r.Done()
 		time.Sleep(wire.SizeAsked)
-		if r, err = h.read(req, off, n); err != nil {
+		if r, err = h.read(req, h.changing(), off, n); err != nil {
 			return nil, err
 		}
 	}

@@ -20,6 +20,8 @@ type Part interface {
 // one kind gets them, and knows nothing of the others. The methods are those of Table.
 type Parts[T any] interface {
 	Look(path string, see func(*T))
+	// Copy returns a copy of the part that Seek finds, or the zero value.
+	Copy(where func() string) T
 	Seek(where func() string, see func(*T))
 	Edit(path string, change func(*T))
 	Make(path string, change func(*T))
@@ -44,6 +46,11 @@ type parts[S any, P State[S], T any] struct {
 
 func (p parts[S, P, T]) Look(path string, see func(*T)) {
 	p.table.Look(path, func(s P) { see(p.part(s)) })
+}
+
+func (p parts[S, P, T]) Copy(where func() string) (part T) {
+	p.table.Seek(where, func(s P) { part = *p.part(s) })
+	return part
 }
 
 func (p parts[S, P, T]) Seek(where func() string, see func(*T)) {

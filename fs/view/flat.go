@@ -102,6 +102,15 @@ func (c *Flat) enterArrived(ctx context.Context) (*generation, error) {
 func (c *Flat) enter() (*generation, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	g, err := c.current()
+	if err == nil {
+		g.users++
+	}
+	return g, err
+}
+
+// current returns the generation that counts now. The caller holds mu.
+func (c *Flat) current() (*generation, error) {
 	if live := c.now.arr.Live(); live != c.now.arr {
 		next, err := newGeneration(c.view, live)
 		if err != nil {
@@ -110,7 +119,6 @@ func (c *Flat) enter() (*generation, error) {
 		c.end(c.now)
 		c.now = next
 	}
-	c.now.users++
 	return c.now, nil
 }
 
@@ -162,11 +170,12 @@ func (c *Flat) Writable() error {
 
 // Size implements Content.
 func (c *Flat) Size() int64 {
-	g, err := c.enter()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g, err := c.current()
 	if err != nil {
 		return 0
 	}
-	defer c.leave(g)
 	return g.Size()
 }
 

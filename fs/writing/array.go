@@ -104,13 +104,17 @@ func (p *Part) IsEmpty() bool { return p.Carried.IsEmpty() && p.short.isEmpty() 
 func (t *Arrays) Find(path string) *Array { return t.FindAt(pathstate.At(path)) }
 
 // FindAt is Find for the path that where returns, also if a rename comes just then.
-func (t *Arrays) FindAt(where func() string) (w *Array) {
-	t.states.Seek(where, func(p *Part) { w = p.It })
+func (t *Arrays) FindAt(where func() string) *Array {
+	w := t.states.Copy(where).It
 	if w == nil || !w.isOver() {
 		return w
 	}
-	found := w
-	w = nil
+	return t.forget(w, where)
+}
+
+// forget forgets an array of which all is stored, unless programs write to it again. It returns
+// what is at the path that where returns then.
+func (t *Arrays) forget(found *Array, where func() string) (w *Array) {
 	t.Stat.Forget(found.Path()) // it may have been stored by itself
 	t.states.Follow(where, func(p *Part) {
 		if p.It == found && found.isOver() {
