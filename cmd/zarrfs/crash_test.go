@@ -7,8 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // TestCrashLeavesStacks: a mount in the background that crashes leaves its stacks in the log, also
@@ -65,16 +63,18 @@ func TestRotateAtOnce(t *testing.T) {
 	r, w, err := os.Pipe()
 	noError(t, "pipe", err)
 	defer r.Close()
-	size, err := unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0)
-	noError(t, "size of the pipe", err)
-	_, err = w.Write(make([]byte, size))
-	noError(t, "fill the pipe", err)
+	fillPipe(t, w)
 
 	cmd := ourProgram(t, "mount", makeStore(t), dir, "--read-only", "--log", log)
 	cmd.ExtraFiles = []*os.File{w}
 	cmd.Env = append(cmd.Env, daemonEnv+"=3")
 	noError(t, "start", cmd.Start())
 	w.Close()
+	t.Cleanup(func() {
+		if _, ok := mountAt(dir); ok {
+			zarrfs(t, "umount", "--lazy", dir)
+		}
+	})
 	soon(t, "it is mounted", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "a.npy"))
 		return err == nil

@@ -27,7 +27,7 @@ var detachedFor = 30 * time.Second
 // behind. While it still looks at its own mount, that one hangs.
 //
 // SIGHUP ends a mount in the foreground, because its terminal is gone. In the background it opens
-// the log again.
+// the log again if that is a file, and otherwise has no effect.
 func catchSignals(c *mountConfig, log *mountLog) <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -33,8 +33,8 @@ type File interface {
 	NoteSized()  // notes that the file has another size
 	ForgetSize() // makes the kernel ask for the size again
 	NotifyContent(off, n int64) syscall.Errno
-	// MoveEnd makes the kernel see that the file ends at end, and keeps what programs have written
-	// in mappings of it. last is the file's last byte.
+	// MoveEnd makes the kernel see that the file ends at end. What programs have written in
+	// mappings stays if the kernel can be made to ask. last is the file's last byte.
 	MoveEnd(end int64, last []byte)
 }
 

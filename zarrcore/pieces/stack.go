@@ -19,12 +19,12 @@ type stackReader struct {
 	began, at int64
 	read      int64    // bytes
 	recent    [8]int64 // where the last reads ended: what is read again does not count twice
-	loaded    int64    // loading of the chunks before this one has begun
+	loaded    int64    // chunks before this one were returned by follow, or passed
 }
 
 // follow notes a read of bytes [off, off+n) of chunks of that size. It returns which chunks behind
-// these should be loaded, too, as far as that has not begun: at most that many, and at most half as
-// many as the reader has passed in order. There are none for a reader that leaves out a part.
+// these should be loaded, too, without those returned before. They are at most that many, and at
+// most half as many as the reader has passed in order. A reader that leaves out a part gets none.
 func (s *stack) follow(off, n, size, most int64) (first, end int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 
 // This file reads bytes of whole chunks, as they lie in memory.
 
-// Chunks are loaded ahead of a reader: as many as there are processors, or some more small ones,
-// but so that they take at most a part of the budget.
+// At most GOMAXPROCS chunks are loaded ahead of a reader, or more if they are small. Their decoded
+// bytes are at most a part of the budget.
 const (
 	aheadShare = 16      // the part: one of so many
 	aheadBytes = 4 << 20 // of small chunks
