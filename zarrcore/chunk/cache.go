@@ -30,6 +30,7 @@ type Cache struct {
 	hits      int64
 	misses    int64
 	gone      [][]byte // of scratch, that nobody uses any more
+	closed    bool     // nothing is loaded for a later use
 
 	unmapping sync.Mutex // taken before mu, while they are unmapped
 }
@@ -50,6 +51,7 @@ type entry struct {
 	elem    *list.Element
 	hot     bool
 	early   bool // it was loaded for a use that is still to come
+	leaves  bool // it is removed with its last pin
 }
 
 // NewCache returns an empty cache that allocates from mem.
@@ -148,29 +150,22 @@ func (c *Cache) Get(
 	}
 }
 
-// Load is Get of a whole chunk for a use that is still to come. That one counts as the first. Load
-// does nothing if the chunk is there, or is being loaded.
+// Load loads a whole chunk for a use that is still to come. That one counts as the first. Load does
+// nothing if something of the chunk is there, or is being loaded, or after Close.
 func (c *Cache) Load(ctx context.Context, id ID, size int64, epoch uint64, b Backing) error {
-	if c.isComing(id, size, epoch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
 		return nil
 	}
-	p, err := c.Get(ctx, id, size, 0, size, epoch, b)
-	if err != nil {
-		return err
+	e := c.pin(id)
+	defer c.unpin(e)
+	if e.loading != nil || e.isKnown() {
+		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.e.early = !p.e.hot
-	c.unpin(p.e)
-	return nil
-}
-
-// isComing reports whether a chunk is there, or is being loaded.
-func (c *Cache) isComing(id ID, size int64, epoch uint64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.entries[id]
-	return e != nil && (e.loading != nil || e.has(0, size, epoch))
+	err := c.load(ctx, e, Need{N: size, Size: size}, epoch, b)
+	e.early = err == nil // before anybody who waits for it can use it
+	return err
 }
 
 // isKnown reports whether anything was loaded.
@@ -192,7 +187,7 @@ func (c *Cache) unpin(e *entry) {
 	if e.pins > 0 {
 		return
 	}
-	if !e.isKnown() && !e.dead {
+	if (e.leaves || !e.isKnown()) && !e.dead {
 		c.remove(e)
 	}
 	if e.dead {
@@ -422,19 +417,19 @@ func (c *Cache) Forget(id ID) {
 	}
 }
 
-// Drop forgets all chunks of an array's generation.
+// Drop forgets all chunks of an array's generation. Loads of them that are under way are not kept.
 func (c *Cache) Drop(array uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, e := range c.entries {
-		if id.Array == array && e.loading == nil {
-			c.remove(e)
+		if id.Array == array {
+			c.forget(e)
 		}
 	}
 }
 
 // Close forgets all chunks and gives their memory back, as far as nobody has them pinned or loads
-// them.
+// them. Loads that are under way are not kept.
 func (c *Cache) Close() {
 	c.forgetAll()
 	c.mem.Close()
@@ -444,11 +439,19 @@ func (c *Cache) Close() {
 func (c *Cache) forgetAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.closed = true
 	for _, e := range c.entries {
-		if e.loading == nil {
-			c.remove(e)
-		}
+		c.forget(e)
 	}
+}
+
+// forget removes e. If it is being loaded, those who wait for it use it before that.
+func (c *Cache) forget(e *entry) {
+	if e.loading != nil {
+		e.leaves = true
+		return
+	}
+	c.remove(e)
 }
 
 // Stats says how the cache does.

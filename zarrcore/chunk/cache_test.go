@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 )
 
 // shelf is a Backing of 64 chunks of size bytes, whose content depends on the
@@ -423,5 +424,89 @@ func TestEachReclaimsItsOwn(t *testing.T) {
 	done.Wait()
 	if over := mem.over(0); over != 10*callers {
 		t.Errorf("the budget is exceeded by %d, want %d", over, 10*callers)
+	}
+}
+
+// A slowShelf loads when it is told to.
+type slowShelf struct {
+	*shelf
+	let chan struct{}
+}
+
+func (s slowShelf) Load(ctx context.Context, id ID, need Need) (Loaded, error) {
+	<-s.let
+	return s.shelf.Load(ctx, id, need)
+}
+
+// TestLoadBeforeUse: a chunk was loaded for a use. That use does not count as the second one, also
+// if it waits for the load. A use that has to load the chunk itself is as any other.
+func TestLoadBeforeUse(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		fail bool
+	}{{"waits for the load", false}, {"the load fails", true}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := slowShelf{newShelf(t, 1000), make(chan struct{})}
+			s.fail.Store(c.fail)
+			cache := NewCache(NewMemory(1 << 20))
+			go cache.Load(t.Context(), ID{1, 1}, s.size, 0, s)
+			synctest.Wait()
+			used := make(chan error)
+			use := func() {
+				p, err := cache.Get(t.Context(), ID{1, 1}, s.size, 0, s.size, 0, s)
+				if err == nil {
+					p.Release()
+				}
+				used <- err
+			}
+			go use()
+			synctest.Wait()
+			s.let <- struct{}{}
+			if c.fail {
+				synctest.Wait()
+				s.fail.Store(false)
+				s.let <- struct{}{}
+			}
+			for i := range 2 {
+				if i > 0 {
+					go use()
+				}
+				if err := <-used; err != nil {
+					t.Fatal(err)
+				}
+				if hot := cache.entries[ID{1, 1}].hot; hot != (i > 0) {
+					t.Errorf("%s: after use %d, protected is %v", c.name, i+1, hot)
+				}
+			}
+		})
+	}
+}
+
+// TestLoadIsNotKept: a chunk whose array is forgotten while it is loaded is not kept, nor its
+// memory. Nothing is loaded for later uses of a cache that was closed.
+func TestLoadIsNotKept(t *testing.T) {
+	for name, forget := range map[string]func(*Cache){
+		"closed": (*Cache).Close, "dropped": func(c *Cache) { c.Drop(1) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := slowShelf{newShelf(t, 1000), make(chan struct{})}
+			mem := NewMemory(1 << 20)
+			c := NewCache(mem)
+			go c.Load(t.Context(), ID{1, 1}, s.size, 0, s)
+			synctest.Wait()
+			forget(c)
+			close(s.let)
+			synctest.Wait()
+			if used, _ := mem.Used(); used != 0 || c.Stats().Chunks != 0 {
+				t.Errorf("%s: %d bytes are used, %d chunks", name, used, c.Stats().Chunks)
+			}
+			c.Close()
+			if err := c.Load(t.Context(), ID{1, 2}, s.size, 0, s); err != nil {
+				t.Error(err)
+			}
+			if n := s.loads.Load(); n != 1 {
+				t.Errorf("%s: %d loads, expected 1", name, n)
+			}
+		})
 	}
 }

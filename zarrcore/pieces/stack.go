@@ -8,7 +8,8 @@ import (
 // stackApart is by how many bytes requests of one reader may be out of order.
 const stackApart = 2 << 20
 
-// A stack is where readers of chunks one behind the other are. mu is innermost.
+// A stack is where readers of chunks one behind the other are. mu is innermost, except the lock of
+// a semaphore.
 type stack struct {
 	mu      sync.Mutex
 	readers [4]stackReader // the last one that has read is first
@@ -19,24 +20,30 @@ type stackReader struct {
 	began, at int64
 	read      int64    // bytes
 	recent    [8]int64 // where the last reads ended: what is read again does not count twice
-	loaded    int64    // chunks before this one were returned by follow, or passed
+	loaded    int64    // chunks of its way before this one were returned by follow
 }
 
 // follow notes a read of bytes [off, off+n) of chunks of that size. It returns which chunks behind
 // these should be loaded, too, without those returned before. They are at most that many, and at
 // most half as many as the reader has passed in order. A reader that leaves out a part gets none.
-func (s *stack) follow(off, n, size, most int64) (first, end int64) {
+// Nor are there any if take says that there is no room for so many.
+func (s *stack) follow(
+	off, n, size, most int64, take func(chunks int64) bool,
+) (first, end int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.readerAt(off)
 	r.note(off, n, 2*(most+1)*size)
-	next := (off+n-1)/size + 1
-	first = max(next, r.loaded)
+	end = (off+n-1)/size + 1
+	first = max(end, r.loaded)
 	if r.isInOrder() {
-		next += min(most, (r.at-r.began)/size/2)
+		end += min(most, (r.at-r.began)/size/2)
 	}
-	r.loaded = max(first, next)
-	return first, r.loaded
+	if end <= first || !take(end-first) {
+		return first, first
+	}
+	r.loaded = end
+	return first, end
 }
 
 // note notes a read. What counts of a reader are the last bytes of its way, that many.

@@ -21,7 +21,8 @@ func TestFollow(t *testing.T) {
 	} {
 		var s stack
 		for i, r := range reads {
-			if first, end := s.follow(r.off, r.n, size, most); first != r.first || end != r.end {
+			first, end := s.follow(r.off, r.n, size, most, always)
+			if (first < end || r.first < r.end) && (first != r.first || end != r.end) {
 				t.Errorf("%s, read %d: chunks %d to %d, expected %d to %d", name, i, first, end,
 					r.first, r.end)
 			}
@@ -29,7 +30,7 @@ func TestFollow(t *testing.T) {
 	}
 	var s stack
 	for at := int64(0); at < 100*size; at += 1 << 20 {
-		if first, end := s.follow(at, 100<<10, size, most); first != end {
+		if first, end := s.follow(at, 100<<10, size, most, always); first != end {
 			t.Fatalf("one that leaves out a part at %d: chunks %d to %d", at, first, end)
 		}
 	}
@@ -39,9 +40,27 @@ func TestFollow(t *testing.T) {
 		if i > 100 {
 			at = 100 + (i-100)/2*2
 		}
-		first, end := s.follow(at<<20, 1<<20, 1<<20, most)
+		first, end := s.follow(at<<20, 1<<20, 1<<20, most, always)
 		if i > 120 && first != end {
 			t.Fatalf("read %d, of each second chunk: chunks %d to %d", i, first, end)
 		}
 	}
 }
+
+// TestFollowWithoutRoom: chunks for which there was no room are returned again.
+func TestFollowWithoutRoom(t *testing.T) {
+	const size, most = 8 << 20, 3
+	var s stack
+	for n := range int64(6) {
+		first, end := s.follow(n*size, size, size, most, func(chunks int64) bool { return n < 2 })
+		if n >= 2 && first != end {
+			t.Errorf("read %d: chunks %d to %d, without room", n, first, end)
+		}
+	}
+	if first, end := s.follow(6*size, size, size, most, always); first != 7 || end != 10 {
+		t.Errorf("chunks %d to %d, expected 7 to 10", first, end)
+	}
+}
+
+// always says that there is room for chunks.
+func always(int64) bool { return true }

@@ -3,6 +3,8 @@ package pieces
 import (
 	"context"
 	"runtime"
+	"sync"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/parallel"
@@ -10,11 +12,11 @@ import (
 
 // This file reads bytes of whole chunks, as they lie in memory.
 
-// At most GOMAXPROCS chunks are loaded ahead of a reader, or more if they are small. Their decoded
-// bytes are at most a part of the budget.
+// As many chunks as there are processors are loaded ahead of a reader, or more if they are small.
 const (
-	aheadShare = 16      // the part: one of so many
-	aheadBytes = 4 << 20 // of small chunks
+	aheadShare = 16      // what they take of the budget at most: one part of so many
+	aheadBytes = 4 << 20 // what small chunks take, decoded
+	aheadMost  = 64      // chunks
 )
 
 // Stacked returns bytes [off, off+n) of all chunks one behind the other, in the order of their
@@ -29,45 +31,67 @@ func (a *Array) Stacked(ctx context.Context, off, n int64) (*Pieces, error) {
 		room := n + int64(a.batchNeeds())*(needBytes+a.gen.Grid.ChunkBytes())
 		return a.within(ctx, room, func() (*Pieces, error) { return a.gatheredStack(ctx, off, n) })
 	}
-	a.loadFollowing(off, n)
-	return a.within(ctx, a.room(off, n, l, true), func() (*Pieces, error) {
+	p, err := a.within(ctx, a.room(off, n, l, true), func() (*Pieces, error) {
 		if a.draft.IsBusy() {
 			return a.gatheredStack(ctx, off, n)
 		}
 		return a.slices(ctx, n, l)
 	})
-}
-
-// loadFollowing begins to load the chunks that a request of bytes [off, off+n) announces, unless
-// the requests have no memory to spare.
-func (a *Array) loadFollowing(off, n int64) {
-	first, end := a.following(off, n)
-	room := (end - first) * (a.gen.Grid.ChunkBytes() + needBytes)
-	if first >= end || !a.Requests.TryAcquire(room) {
-		return
+	if err == nil { // its own chunks come first
+		following{a}.load(off, n)
 	}
-	go func() {
-		defer a.Requests.Release(room)
-		epoch := a.draft.Epoch()
-		parallel.Each(runtime.GOMAXPROCS(0), int(end-first), func(i int) {
-			id := chunk.ID{Array: a.gen.ID, Chunk: first + int64(i)}
-			// A request that needs it finds the error.
-			_ = a.Cache.Load(context.Background(), id, a.gen.Grid.BytesOf(id.Chunk), epoch, a)
-		})
-	}()
+	return p, err
 }
 
-// following returns the chunks to load behind those of a request of bytes [off, off+n). Each object
-// of a remote store is a round trip, so that nothing is loaded before it is asked for.
-func (a *Array) following(off, n int64) (first, end int64) {
+// following are the chunks behind those of readers.
+type following struct{ *Array }
+
+// load begins to load the chunks that a request of bytes [off, off+n) announces, unless the
+// requests have no memory to spare.
+func (a following) load(off, n int64) {
+	first, end := a.announced(off, n)
+	if first < end {
+		go a.loadMeanwhile(first, end, a.draft.Epoch())
+	}
+}
+
+// announced returns the chunks to load behind those of a request of bytes [off, off+n), and takes
+// memory of the requests for them. Each object of a remote store is a round trip, so that nothing
+// is loaded before it is asked for.
+func (a following) announced(off, n int64) (first, end int64) {
 	if a.remote {
 		return 0, 0
 	}
-	size := max(1, a.gen.Grid.ChunkBytes())
-	most := max(int64(runtime.GOMAXPROCS(0)), aheadBytes/size)
-	most = min(most, a.Memory.Budget()/aheadShare/size)
-	first, end = a.stack.follow(off, n, size, most)
-	return first, min(end, a.gen.Grid.Chunks())
+	size, each := max(1, a.gen.Grid.ChunkBytes()), a.memoryOf(1)
+	most := max(int64(runtime.NumCPU()), min(aheadMost, aheadBytes/each))
+	most = min(most, a.Memory.Budget()/aheadShare/each, a.gen.Grid.Chunks()-1-(off+n-1)/size)
+	return a.stack.follow(off, n, size, most, func(chunks int64) bool {
+		return a.Requests.TryAcquire(a.memoryOf(chunks))
+	})
+}
+
+// memoryOf returns how many bytes of memory so many chunks take.
+func (a following) memoryOf(chunks int64) int64 {
+	return chunks * (needBytes + a.gen.Grid.ChunkBytes())
+}
+
+// loadMeanwhile loads chunks first to end, and gives their memory back. If the store hangs, others
+// have it before that. After that epoch none is loaded: objects of the array may have changed, or
+// another generation counts.
+func (a following) loadMeanwhile(first, end int64, epoch uint64) {
+	release := sync.OnceFunc(func() { a.Requests.Release(a.memoryOf(end - first)) })
+	defer release()
+	hung := time.AfterFunc(hangs, release)
+	defer hung.Stop()
+	parallel.Each(runtime.NumCPU(), int(end-first), func(i int) {
+		if a.draft.Epoch() != epoch {
+			return
+		}
+		id := chunk.ID{Array: a.gen.ID, Chunk: first + int64(i)}
+		// A request that needs it finds the error.
+		_ = a.Cache.Load(context.Background(), id, a.gen.Grid.BytesOf(id.Chunk), epoch, a)
+		hung.Reset(hangs)
+	})
 }
 
 // gatheredStack is Stacked in one buffer.
