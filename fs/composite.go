@@ -50,7 +50,8 @@ func (n opening) openComposite(
 	if !n.use().composites.Enter(f.ctx, c) { // mappings of what is open keep their bytes
 		c.Close()
 		f.ids.Renew(&n.Node)
-		return nil, 0, syscall.ESTALE // the kernel looks the name up again, and opens another inode
+		n.looksAgain(n.ctx) // and opens another inode; this one cannot serve
+		return nil, 0, syscall.ESTALE
 	}
 	for _, why := range c.Left() {
 		f.log.Warn("a file shows less than the group has",

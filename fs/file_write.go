@@ -42,7 +42,7 @@ func (n opening) openForWriting(v view.ArrayView) (gofuse.FileHandle, uint32, sy
 	f := n.fs
 	f.stat.Forget(n.path())
 	if n.use().habit.OpenedForWriting() == pagecache.NewInode {
-		return nil, 0, n.renew()
+		return nil, 0, n.renew(n.ctx)
 	}
 	if h := n.openHeaderless(v); h != nil {
 		return h, fuse.FOPEN_DIRECT_IO, 0

@@ -24,15 +24,6 @@ var (
 	_ = (gofuse.NodeOnForgetter)((*base)(nil))
 )
 
-// staleness returns ESTALE if another node has taken the place of this one. On that the kernel
-// looks the name up again, and comes to the node that has it now.
-func (b *base) staleness() syscall.Errno {
-	if b.Place().IsReplaced() {
-		return syscall.ESTALE
-	}
-	return 0
-}
-
 // newBase returns what a node shares that shows what the key names.
 func newBase(f *filesystem, key identity.Key) base { return base{Node: nodes.New(key), fs: f} }
 

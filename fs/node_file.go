@@ -145,7 +145,7 @@ func (n opening) open(flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.Place().IsGone() && !n.isBack(n.ctx) {
 		return nil, 0, n.lookAgain(n.ctx)
 	}
-	if errno := n.staleness(); errno != 0 {
+	if errno := n.staleness(n.ctx); errno != 0 {
 		return nil, 0, errno
 	}
 	if x := n.announced(); x != nil {
@@ -243,7 +243,7 @@ func (n opening) openFlags(h *handle) (uint32, syscall.Errno) {
 	}
 	switch {
 	case how == pagecache.NewInode:
-		return 0, n.renew()
+		return 0, n.renew(n.ctx)
 	case how == pagecache.Passthrough:
 		n.fs.notes.PassTo(n.ctx, h.backing.Backing())
 		count.OpenThrough.Add(1)
@@ -265,9 +265,10 @@ func (n opening) startMaterial(c view.Content, print string) (soon bool) {
 // renew gives the file another inode. The open fails with ESTALE. The kernel then looks the name up
 // again, finds the new inode and opens it, so the program notices nothing. (A program that opens
 // /proc/self/fd/N does see the error.)
-func (n *fileNode) renew() syscall.Errno {
+func (n *fileNode) renew(ctx context.Context) syscall.Errno {
 	n.fs.material.NoteRenewed(n.path(), n.view)
 	n.fs.ids.Renew(&n.Node)
+	n.looksAgain(ctx) // if not, the program sees it: this inode cannot serve
 	return syscall.ESTALE
 }
 

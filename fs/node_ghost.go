@@ -59,24 +59,26 @@ func (n *ghostNode) Getattr(
 
 // Setattr ends the ghost.
 func (n *ghostNode) Setattr(
-	context.Context, gofuse.FileHandle, *fuse.SetAttrIn, *fuse.AttrOut,
+	ctx context.Context, _ gofuse.FileHandle, _ *fuse.SetAttrIn, _ *fuse.AttrOut,
 ) syscall.Errno {
-	return n.end()
+	return n.end(ctx)
 }
 
 // Open ends the ghost.
-func (n *ghostNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	return nil, 0, n.end()
+func (n *ghostNode) Open(
+	ctx context.Context, _ uint32,
+) (gofuse.FileHandle, uint32, syscall.Errno) {
+	return nil, 0, n.end(ctx)
 }
 
 // end ends the ghost: a program that opens it is not about to rename it. At ESTALE the kernel looks
 // the name up again, finds nothing, and creates the file if the program has asked for that.
-func (n *ghostNode) end() syscall.Errno {
+func (n *ghostNode) end(ctx context.Context) syscall.Errno {
 	at := n.Place().Key()
 	for _, v := range view.All() {
 		if identity.OfGhost(at.Path, v) == at {
 			n.fs.traces.Leave(at.Path, v)
 		}
 	}
-	return syscall.ESTALE
+	return n.lookAgain(ctx)
 }

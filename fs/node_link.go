@@ -60,7 +60,7 @@ func (g *groupNode) newTransientLink(ctx context.Context, x *transient.File) *li
 // read returns the link's text and time, as the store has it now.
 func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errno syscall.Errno) {
 	if n.Place().IsGone() {
-		return "", mtime, syscall.ESTALE // the kernel looks the name up again
+		return "", mtime, n.lookAgain(ctx)
 	}
 	if n.data != nil {
 		return n.data.Link, n.fs.started, 0
@@ -72,7 +72,7 @@ func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errn
 	case err != nil:
 		return "", mtime, n.fs.Errors.Errno("readlink", n.path(), err)
 	case node.Kind != zarrcore.LinkNode:
-		return "", mtime, syscall.ESTALE
+		return "", mtime, n.lookAgain(ctx)
 	case node.Link.Text == "":
 		// For the log: the link can be read, though it leads nowhere.
 		n.fs.Errors.Errno("readlink", n.path(), node.Link.Err)

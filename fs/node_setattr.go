@@ -25,8 +25,10 @@ var (
 func (n *fileNode) Setattr(
 	ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut,
 ) syscall.Errno {
-	if errno := n.staleness(); fh == nil && errno != 0 {
-		return errno
+	if fh == nil { // by name
+		if errno := n.staleness(ctx); errno != 0 {
+			return errno
+		}
 	}
 	out.Ino = n.Number()
 	n.sayModesStay(in)

@@ -10,6 +10,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/nodes"
+	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
 // looker looks names up as the kernel would.
@@ -124,5 +125,65 @@ func TestStaleInTheNextCall(t *testing.T) {
 	}
 	if errno := gone.Getattr(ctx, nil, &fuse.AttrOut{}); errno != syscall.ENOENT {
 		t.Errorf("the same call again: %v", errno)
+	}
+}
+
+// TestStaleTwiceInOneCall: a file is replaced, and its array is renamed, while a program opens it.
+// The kernel looks its name up again for one of them only.
+func TestStaleTwiceInOneCall(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	l := looker{t, mountless(f)}
+	ctx := fuse.NewContext(t.Context(), &fuse.Caller{Pid: uint32(os.Getpid())})
+	look := func() *fileNode {
+		t.Helper()
+		found, errno := l.root.Lookup(ctx, "a.raw", &fuse.EntryOut{})
+		if errno != 0 {
+			t.Fatal(errno)
+		}
+		return found.Operations().(*fileNode)
+	}
+	open := func(n *fileNode) (errno syscall.Errno) {
+		h, _, errno := n.Open(ctx, syscall.O_RDONLY)
+		if errno == 0 {
+			h.(gofuse.FileReleaser).Release(ctx)
+		}
+		return errno
+	}
+	key := l.look("a.json").Operations().(*fileNode).Place().Key()
+	move := func(from, to string) {
+		t.Helper()
+		if err := f.present.Move(from, to, false, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replaced := func(n *fileNode) syscall.Errno {
+		f.ids.Renew(&n.Node)
+		return open(n)
+	}
+	renamed := func(n *fileNode) syscall.Errno {
+		move("a", "b")
+		defer move("b", "a")
+		return open(n)
+	}
+	renewed := func(n *fileNode) syscall.Errno { return n.renew(ctx) }
+	for _, c := range []struct {
+		name  string
+		first func(*fileNode) syscall.Errno
+		then  func(*fileNode) syscall.Errno // once the name was looked up again
+		want  syscall.Errno
+	}{
+		{"replaced, renamed", replaced, renamed, syscall.ENOENT},
+		{"another inode, renamed", renewed, renamed, syscall.ENOENT},
+		{"renamed, replaced", renamed, replaced, 0},
+		{"another inode, replaced", renewed, replaced, 0},
+		{"replaced, replaced", replaced, replaced, 0},
+	} {
+		if errno := c.first(look()); errno != syscall.ESTALE {
+			t.Errorf("%s: %v, expected ESTALE", c.name, errno)
+		}
+		if errno := c.then(look()); errno != c.want {
+			t.Errorf("%s: the second time %v, expected %v", c.name, errno, c.want)
+		}
+		f.again.Ended(wire.Thread(ctx))
 	}
 }

@@ -156,13 +156,12 @@ func setTimes(fd int, in *fuse.SetAttrIn) error {
 	return unix.UtimesNanoAt(fd, "", times, unix.AT_EMPTY_PATH)
 }
 
-// Open opens the transient, unless it has become something else under its name: ESTALE lets the
-// kernel look again.
+// Open opens the transient, unless it has become something else under its name.
 func (n *transientNode) Open(
-	_ context.Context, flags uint32,
+	ctx context.Context, flags uint32,
 ) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.Place().IsGone() || n.data.IsAside() {
-		return nil, 0, syscall.ESTALE
+		return nil, 0, n.lookAgain(ctx)
 	}
 	return n.handle(flags), fuse.FOPEN_KEEP_CACHE, 0
 }

@@ -8,15 +8,31 @@ import (
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
-// lookAgain answers a request for a file that is no longer there under the name known to the
-// kernel. At ESTALE the kernel looks the name up again, and creates the file if the call asks for
-// that. It does so once for each call of a program. The second time, the kernel has found the file
-// a moment ago, and the answer is that it is not there now.
-func (n *fileNode) lookAgain(ctx context.Context) syscall.Errno {
-	if n.fs.again.Tell(wire.Thread(ctx), n.StableAttr().Gen) {
+// looksAgain reports whether the kernel looks a name up again if a request for this node is
+// answered with ESTALE. It does so once for each call of a program. A second ESTALE would reach the
+// program, whatever the reason of the first one was. So all that may answer with it ask here.
+func (b *base) looksAgain(ctx context.Context) bool {
+	return b.fs.again.Tell(wire.Thread(ctx), b.StableAttr().Gen)
+}
+
+// lookAgain answers a request for what is no longer there under the name known to the kernel. At
+// ESTALE the kernel looks the name up again, and creates the file if the call asks for that. The
+// second time, the kernel has found it a moment ago, and the answer is that it is not there now.
+func (b *base) lookAgain(ctx context.Context) syscall.Errno {
+	if b.looksAgain(ctx) {
 		return syscall.ESTALE
 	}
 	return syscall.ENOENT
+}
+
+// staleness returns ESTALE if another node has taken the place of this one. On that the kernel
+// looks the name up again, and comes to the node that has it now. The second time, the kernel has
+// come to this node a moment ago. It serves as it does programs that opened it before.
+func (b *base) staleness(ctx context.Context) syscall.Errno {
+	if b.Place().IsReplaced() && b.looksAgain(ctx) {
+		return syscall.ESTALE
+	}
+	return 0
 }
 
 // isBack reports whether a file is there again after its removal, or after a rename of its array.

@@ -60,28 +60,14 @@ func rotate(t *testing.T, log string, pid int) {
 func TestRotateAtOnce(t *testing.T) {
 	needFuse(t)
 	dir, log := t.TempDir(), filepath.Join(t.TempDir(), "mount.log")
-	r, w, err := os.Pipe()
-	noError(t, "pipe", err)
-	defer r.Close()
-	fillPipe(t, w)
-
-	cmd := ourProgram(t, "mount", makeStore(t), dir, "--read-only", "--log", log)
-	cmd.ExtraFiles = []*os.File{w}
-	cmd.Env = append(cmd.Env, daemonEnv+"=3")
-	noError(t, "start", cmd.Start())
-	w.Close()
-	t.Cleanup(func() {
-		if _, ok := mountAt(dir); ok {
-			zarrfs(t, "umount", "--lazy", dir)
-		}
-	})
+	cmd, report := unreportedMount(t, makeStore(t), dir, "--read-only", "--log", log)
 	soon(t, "it is mounted", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "a.npy"))
 		return err == nil
 	})
 	rotate(t, log, cmd.Process.Pid)
 
-	_, err = io.Copy(io.Discard, r)
+	_, err := io.Copy(io.Discard, report)
 	noError(t, "read the report", err)
 	if code, out := zarrfs(t, "umount", dir); code != 0 {
 		t.Errorf("umount: exit code %d: %s", code, out)

@@ -743,33 +743,15 @@ func TestSignalsUnmount(t *testing.T) {
 // so: here nobody takes its report.
 func TestSignalAtStart(t *testing.T) {
 	needFuse(t)
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	defer w.Close()
-	fillPipe(t, w)
 	dir := t.TempDir()
-	cmd := ourProgram(t, "mount", "--log", "none", makeStore(t), dir)
-	cmd.Env = append(cmd.Env, daemonEnv+"=3")
-	cmd.ExtraFiles = []*os.File{w}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, ok := mountAt(dir); ok {
-			zarrfs(t, "umount", "--lazy", dir)
-		}
-	})
+	cmd, report := unreportedMount(t, makeStore(t), dir, "--log", "none")
 	for servingPid(dir) != cmd.Process.Pid {
 		time.Sleep(time.Millisecond)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	w.Close()
-	if _, err := io.Copy(io.Discard, r); err != nil { // until the daemon has ended
+	if _, err := io.Copy(io.Discard, report); err != nil { // until the daemon has ended
 		t.Error(err)
 	}
 	if err := cmd.Wait(); err != nil {
@@ -778,6 +760,29 @@ func TestSignalAtStart(t *testing.T) {
 	if _, ok := mountAt(dir); ok {
 		t.Error("still mounted")
 	}
+}
+
+// unreportedMount starts a mount in the background whose report is not taken before report is read:
+// that it is mounted, or its error. It ends with the test.
+func unreportedMount(
+	t *testing.T, store, dir string, options ...string,
+) (cmd *exec.Cmd, report io.Reader) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	noError(t, "pipe", err)
+	t.Cleanup(func() { r.Close() })
+	fillPipe(t, w)
+	cmd = ourProgram(t, append([]string{"mount", store, dir}, options...)...)
+	cmd.ExtraFiles = []*os.File{w}
+	cmd.Env = append(cmd.Env, daemonEnv+"=3")
+	noError(t, "start", cmd.Start())
+	w.Close()
+	t.Cleanup(func() {
+		if _, ok := mountAt(dir); ok {
+			zarrfs(t, "umount", "--lazy", dir)
+		}
+	})
+	return cmd, r
 }
 
 // fillPipe writes as much to an empty pipe as it takes.

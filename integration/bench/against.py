@@ -6,9 +6,9 @@ seq,rand,...,write,append] [W1 ...]
 
 Each round runs both programs once, in an order by chance. So a machine that slows down, or where
 every second run is slower (some file systems do that), costs both the same. The table has the
-median time of base by that of bin, with the interval that holds 95 of 100 such ratios if the rounds
-are drawn again (a bootstrap). More than 1 is faster, or takes less of the processor. A short run
-varies by a third, so there are up to MOST rounds while the interval holds LEAST.
+median time of base by that of bin. Its interval holds 95 of 100 such ratios if the rounds are drawn
+again (a bootstrap). More than 1 is faster, or takes less of the processor. A short run varies by a
+third, so there are up to MOST rounds while the interval holds LEAST.
 
 The reads of reads have one processor for the mount and its reader. On two they would measure how
 long one processor takes to wake the other: that is longer than the rest of a small read, and varies

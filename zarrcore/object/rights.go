@@ -75,7 +75,7 @@ func (s *Shared) RightsTo(generation uint64) store.Rights {
 	return s.rights.of[generation]
 }
 
-// Retire forgets a generation, of which no chunk is kept.
+// Retire forgets the rights to a generation. A read of it that has begun may note some again.
 func (s *Shared) Retire(generation uint64) {
 	s.rights.mu.Lock()
 	defer s.rights.mu.Unlock()
