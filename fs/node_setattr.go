@@ -25,8 +25,8 @@ var (
 func (n *fileNode) Setattr(
 	ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut,
 ) syscall.Errno {
-	if fh == nil { // by name
-		if errno := n.staleness(ctx); errno != 0 {
+	if fh == nil {
+		if errno := n.stalenessUnlessOpen(ctx); errno != 0 {
 			return errno
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -106,7 +107,7 @@ func TestStaleInTheNextCall(t *testing.T) {
 	for _, name := range []string{"a.json", "a.npy", "a.raw"} {
 		known = append(known, l.look(name).Operations().(*fileNode))
 	}
-	ctx := fuse.NewContext(t.Context(), &fuse.Caller{Pid: uint32(os.Getpid())})
+	ctx := &fuse.Context{Caller: fuse.Caller{Pid: uint32(os.Getpid())}}
 	err := f.present.Move("a", "b", false, known[0].Place().Key())
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +134,7 @@ func TestStaleInTheNextCall(t *testing.T) {
 func TestStaleTwiceInOneCall(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	l := looker{t, mountless(f)}
-	ctx := fuse.NewContext(t.Context(), &fuse.Caller{Pid: uint32(os.Getpid())})
+	ctx := &fuse.Context{Caller: fuse.Caller{Pid: uint32(os.Getpid())}}
 	look := func() *fileNode {
 		t.Helper()
 		found, errno := l.root.Lookup(ctx, "a.raw", &fuse.EntryOut{})
@@ -178,10 +179,12 @@ func TestStaleTwiceInOneCall(t *testing.T) {
 		{"another inode, replaced", renewed, replaced, 0},
 		{"replaced, replaced", replaced, replaced, 0},
 	} {
+		began := time.Now()
 		if errno := c.first(look()); errno != syscall.ESTALE {
 			t.Errorf("%s: %v, expected ESTALE", c.name, errno)
 		}
-		if errno := c.then(look()); errno != c.want {
+		errno := c.then(look())
+		if errno != c.want && time.Since(began) < time.Second { // later, it is another call
 			t.Errorf("%s: the second time %v, expected %v", c.name, errno, c.want)
 		}
 		f.again.Ended(wire.Thread(ctx))

@@ -163,6 +163,7 @@ func (n *transientNode) Open(
 	if n.Place().IsGone() || n.data.IsAside() {
 		return nil, 0, n.lookAgain(ctx)
 	}
+	n.fs.again.Ended(wire.Thread(ctx))
 	return n.handle(flags), fuse.FOPEN_KEEP_CACHE, 0
 }
 

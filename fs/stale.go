@@ -10,7 +10,8 @@ import (
 
 // looksAgain reports whether the kernel looks a name up again if a request for this node is
 // answered with ESTALE. It does so once for each call of a program. A second ESTALE would reach the
-// program, whatever the reason of the first one was. So all that may answer with it ask here.
+// program, whatever the reason of the first one was. So all that answer so because of a name ask
+// here.
 func (b *base) looksAgain(ctx context.Context) bool {
 	return b.fs.again.Tell(wire.Thread(ctx), b.StableAttr().Gen)
 }
@@ -22,6 +23,7 @@ func (b *base) lookAgain(ctx context.Context) syscall.Errno {
 	if b.looksAgain(ctx) {
 		return syscall.ESTALE
 	}
+	b.fs.again.Ended(wire.Thread(ctx))
 	return syscall.ENOENT
 }
 
@@ -33,6 +35,15 @@ func (b *base) staleness(ctx context.Context) syscall.Errno {
 		return syscall.ESTALE
 	}
 	return 0
+}
+
+// stalenessUnlessOpen is staleness for requests that come by a name or from an open file: the
+// kernel does not say which. It looks no name up for an open file, so what is open serves.
+func (b *base) stalenessUnlessOpen(ctx context.Context) syscall.Errno {
+	if b.Place().IsOpen() {
+		return 0
+	}
+	return b.staleness(ctx)
 }
 
 // isBack reports whether a file is there again after its removal, or after a rename of its array.

@@ -100,7 +100,7 @@ func TestStackedLoadsAhead(t *testing.T) {
 	d := stackOf(t, 200, 1<<10)
 	h := open(t, storetest.Faulty(d, hold), nil)
 	readInOrder(t, openArray(t, h, "a"))
-	hold.await(t, min(runtime.NumCPU(), 50))
+	hold.await(t, min(runtime.GOMAXPROCS(0), 50))
 	put(t, d, "a/c/199", make([]byte, 1<<10))
 	openArray(t, h, "a") // looks at the objects
 	let()

@@ -33,13 +33,16 @@ const (
 )
 
 // Tell notes that a thread is about to get ESTALE of a node. It reports false if the thread got it
-// before in the same call: then it must get another answer.
+// before in the same call: then it must get another answer. Threads that cannot be seen cannot be
+// told apart: to each of them every call is a new one.
 func (a *Again) Tell(thread int, node uint64) bool {
+	if thread == 0 {
+		return true
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
 	last, known := a.threads[thread]
-	delete(a.threads, thread)
 	if known && last.node == node && now.Sub(last.at) < againFor {
 		return false
 	}
@@ -66,7 +69,8 @@ func (a *Again) Found(thread int, node uint64) {
 	}
 }
 
-// Ended notes that a thread has opened or creates a file, which ends its call.
+// Ended notes that the call of a thread has ended: it has opened or creates a file, or the file is
+// not there.
 func (a *Again) Ended(thread int) {
 	if !a.some.Load() {
 		return

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"github.com/zarrfs/zarrfs/zarrcore/mapped"
 )
 
 // shelf is a Backing of 64 chunks of size bytes, whose content depends on the
@@ -489,7 +491,7 @@ func TestLoadIsNotKept(t *testing.T) {
 		"closed": (*Cache).Close, "dropped": func(c *Cache) { c.Drop(1) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := slowShelf{newShelf(t, 1000), make(chan struct{})}
+			s := slowShelf{newShelf(t, mapped.Least), make(chan struct{})}
 			mem := NewMemory(1 << 20)
 			c := NewCache(mem)
 			go c.Load(t.Context(), ID{1, 1}, s.size, 0, s)
@@ -501,6 +503,9 @@ func TestLoadIsNotKept(t *testing.T) {
 				t.Errorf("%s: %d bytes are used, %d chunks", name, used, c.Stats().Chunks)
 			}
 			c.Close()
+			if mem.idle != 0 || len(mem.gone) != 0 || mem.mapped != 0 {
+				t.Errorf("%s: %d bytes are kept", name, mem.idle+mem.mapped)
+			}
 			if err := c.Load(t.Context(), ID{1, 2}, s.size, 0, s); err != nil {
 				t.Error(err)
 			}

@@ -28,6 +28,7 @@ type Memory struct {
 	mapped int64            // bytes of buffers that are not of the Go heap, wherever they are
 	gone   [][]byte         // buffers of mapped.Least bytes or more that were let go
 	litter int64            // bytes of smaller ones that were let go since the last call of collect
+	closed bool             // nothing is kept for recycling
 
 	collecting sync.Mutex
 }
@@ -207,6 +208,11 @@ func (m *Memory) Put(b []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.used -= int64(size)
+	if m.closed {
+		m.letGo(b)
+		go m.unmap() // the caller may hold the lock of a cache
+		return
+	}
 	if m.idle+int64(size) > m.mayIdle() && len(m.free[size]) >= m.want[size] {
 		m.letGo(b) // nobody waits for it
 		return
@@ -229,9 +235,10 @@ func (m *Memory) letGo(b []byte) {
 	m.litter += int64(cap(b))
 }
 
-// Close gives back the buffers that are kept for recycling.
+// Close gives back the buffers that are kept for recycling, and those in use once they are put.
 func (m *Memory) Close() {
 	m.mu.Lock()
+	m.closed = true
 	for size, list := range m.free {
 		m.idle -= int64(size) * int64(len(list))
 		for _, b := range list {

@@ -7,9 +7,9 @@ import (
 )
 
 // A Semaphore bounds the bytes that many requests use at once. A request takes
-// all that it needs in one call, and must not wait for more before it has given
-// that back: no request waits while it holds a part, so all of them end. They get
-// it in the order in which they asked. All methods may be called concurrently.
+// all that it needs in one call. It must not wait for more before it has given
+// that back. So no request waits while it holds a part, and all of them end. They
+// get it in the order in which they asked. All methods may be called concurrently.
 type Semaphore struct {
 	size int64
 

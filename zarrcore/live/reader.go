@@ -142,6 +142,8 @@ func (r *reading) CutIn(chunk int64) int64 {
 
 func (r *reading) Epoch() uint64 { return r.checked() }
 
+func (r *reading) IsPast() bool { return r.past.Load() }
+
 func (r *reading) Stay(ctx context.Context, chunk int64, isMissing bool) error {
 	p := r.draft.place
 	if !isMissing && !p.replaced.Load() { // otherwise it may be another array's

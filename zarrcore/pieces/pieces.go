@@ -52,6 +52,9 @@ type Draft interface {
 	// used.
 	Epoch() uint64
 
+	// IsPast reports whether another generation of the array has taken the place of this one.
+	IsPast() bool
+
 	// Stay returns ErrMoved if the array is at another path by now. The object of a chunk that is
 	// missing may be on its way there. It is an error, too, if the chunk is missing because another
 	// program has renamed, removed or truncated the array.

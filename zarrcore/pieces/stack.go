@@ -23,21 +23,24 @@ type stackReader struct {
 	loaded    int64    // chunks of its way before this one were returned by follow
 }
 
-// follow notes a read of bytes [off, off+n) of chunks of that size. It returns which chunks behind
-// these should be loaded, too, without those returned before. They are at most that many, and at
-// most half as many as the reader has passed in order. A reader that leaves out a part gets none.
-// Nor are there any if take says that there is no room for so many.
+// stacked are the chunks of an array: how many there are, and of how many bytes each.
+type stacked struct{ chunks, size int64 }
+
+// follow notes a read of bytes [off, off+n) of those chunks. It returns which ones behind these
+// should be loaded, too, without those returned before. They are at most that many, and at most
+// half as many as the reader has passed in order. A reader that leaves out a part gets none. Nor
+// are there any if take says that there is no room for so many.
 func (s *stack) follow(
-	off, n, size, most int64, take func(chunks int64) bool,
+	of stacked, off, n, most int64, take func(chunks int64) bool,
 ) (first, end int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.readerAt(off)
-	r.note(off, n, 2*(most+1)*size)
-	end = (off+n-1)/size + 1
+	r.note(off, n, 2*(most+1)*of.size)
+	end = (off+n-1)/of.size + 1
 	first = max(end, r.loaded)
 	if r.isInOrder() {
-		end += min(most, (r.at-r.began)/size/2)
+		end = min(end+min(most, (r.at-r.began)/of.size/2), of.chunks)
 	}
 	if end <= first || !take(end-first) {
 		return first, first

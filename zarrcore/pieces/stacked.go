@@ -56,16 +56,17 @@ func (a following) load(off, n int64) {
 }
 
 // announced returns the chunks to load behind those of a request of bytes [off, off+n), and takes
-// memory of the requests for them. Each object of a remote store is a round trip, so that nothing
-// is loaded before it is asked for.
+// memory of the requests for them. The chunks of a past generation are checked at each use, so that
+// none is loaded before. Nor is any of a remote store, where each object is a round trip.
 func (a following) announced(off, n int64) (first, end int64) {
-	if a.remote {
+	if a.remote || a.draft.IsPast() {
 		return 0, 0
 	}
-	size, each := max(1, a.gen.Grid.ChunkBytes()), a.memoryOf(1)
-	most := max(int64(runtime.NumCPU()), min(aheadMost, aheadBytes/each))
-	most = min(most, a.Memory.Budget()/aheadShare/each, a.gen.Grid.Chunks()-1-(off+n-1)/size)
-	return a.stack.follow(off, n, size, most, func(chunks int64) bool {
+	each := a.memoryOf(1)
+	most := max(int64(runtime.GOMAXPROCS(0)), min(aheadMost, aheadBytes/each))
+	most = min(most, a.Memory.Budget()/aheadShare/each)
+	of := stacked{chunks: a.gen.Grid.Chunks(), size: max(1, a.gen.Grid.ChunkBytes())}
+	return a.stack.follow(of, off, n, most, func(chunks int64) bool {
 		return a.Requests.TryAcquire(a.memoryOf(chunks))
 	})
 }
@@ -76,15 +77,15 @@ func (a following) memoryOf(chunks int64) int64 {
 }
 
 // loadMeanwhile loads chunks first to end, and gives their memory back. If the store hangs, others
-// have it before that. After that epoch none is loaded: objects of the array may have changed, or
-// another generation counts.
+// have it before that. None is loaded for a generation that is past, nor after that epoch: objects
+// of the array may have changed.
 func (a following) loadMeanwhile(first, end int64, epoch uint64) {
 	release := sync.OnceFunc(func() { a.Requests.Release(a.memoryOf(end - first)) })
 	defer release()
 	hung := time.AfterFunc(hangs, release)
 	defer hung.Stop()
-	parallel.Each(runtime.NumCPU(), int(end-first), func(i int) {
-		if a.draft.Epoch() != epoch {
+	parallel.Each(runtime.GOMAXPROCS(0), int(end-first), func(i int) {
+		if a.draft.IsPast() || a.draft.Epoch() != epoch {
 			return
 		}
 		id := chunk.ID{Array: a.gen.ID, Chunk: first + int64(i)}
