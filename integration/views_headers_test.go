@@ -144,8 +144,11 @@ func randomVolume(random *rand.Rand) (v headers.Volume) {
 	for range random.IntN(6) {
 		a := headers.Axis{Length: 1 + random.Int64N(5), Name: text(), Unit: unit,
 			Kind: headers.Kind(random.IntN(4))}
-		if random.IntN(4) == 0 {
+		switch {
+		case random.IntN(4) == 0:
 			a.Unit = text()
+		case a.Kind == headers.Time:
+			a.Unit = []string{"second", "millisecond", "minute"}[random.IntN(3)]
 		}
 		if random.IntN(3) > 0 {
 			a.Step, a.HasStep = random.NormFloat64()*[]float64{1e-9, 1, 1e9}[random.IntN(3)], true

@@ -10,7 +10,10 @@ import numpy as np
 
 # Units by the names that the random arrays have.
 IN_METRES = {"nanometer": 1e-9, "micrometer": 1e-6, "millimeter": 1e-3, "m": 1.0}
-OME_SIGNS = {"nanometer": "nm", "micrometer": "µm", "millimeter": "mm", "m": "m"}
+OME_SIGNS = {
+    "space": {"nanometer": "nm", "micrometer": "µm", "millimeter": "mm", "m": "m"},
+    "time": {"second": "s", "millisecond": "ms", "minute": "min"},
+}
 NIFTI_NAMES = {"micrometer": "micron", "millimeter": "mm", "m": "meter"}
 
 
@@ -82,7 +85,7 @@ def mrcfile(path, said):
 
 
 def ome(path, said):
-    """The text says the order of axes, steps of space in units of the schema, and the channels."""
+    """The text says the order of axes, their steps in units of the schema, and the channels."""
     import tifffile
     import xml.etree.ElementTree as xml
 
@@ -97,11 +100,12 @@ def ome(path, said):
     for kind, letter in (("space", "Z"), ("channel", "C"), ("time", "T")):
         if any(a["kinds"] == kind for a in axes[:-2]):
             seen += require(f"kind of {letter}", letters[letter]["kinds"], kind)
-    of_space = [("X", x), ("Y", y)] + ([("Z", letters["Z"])] if "Z" in letters else [])
-    for letter, a in of_space:
-        sign = OME_SIGNS.get(a["units"])
-        is_known = a["kinds"] == "space" and sign and a["steps"] is not None and a["steps"] > 0
-        name = f"PhysicalSize{letter}"
+    steps = [("PhysicalSizeX", x, "space"), ("PhysicalSizeY", y, "space")]
+    steps += [("PhysicalSizeZ", letters["Z"], "space")] if "Z" in letters else []
+    steps += [("TimeIncrement", letters["T"], "time")] if "T" in letters else []
+    for name, a, kind in steps:
+        sign = OME_SIGNS[kind].get(a["units"])
+        is_known = a["kinds"] == kind and sign and a["steps"] is not None and a["steps"] > 0
         seen += require(name, pixels.get(name), a["steps"] if is_known else None)
         seen += require(f"{name}Unit", pixels.get(f"{name}Unit"), sign if is_known else None)
     channels = [c.get("Name") or "" for c in pixels.findall("{*}Channel")]
@@ -149,4 +153,7 @@ def tiff(path, said):
     by_kind = dict(zip(kinds, axes))
     for name, kind in names.items():
         seen += require(name, text.get(name), by_kind.get(kind, {}).get("shape"))
+    time = by_kind.get("time", {})
+    seconds = time["steps"] if time.get("units") == "second" else None
+    seen += require("finterval", text.get("finterval"), seconds)
     return seen + require("spacing", text.get("spacing"), by_kind.get("space", {}).get("steps"))
