@@ -147,7 +147,7 @@ func randomVolume(random *rand.Rand) (v headers.Volume) {
 		switch {
 		case random.IntN(4) == 0:
 			a.Unit = text()
-		case a.Kind == headers.Time:
+		case a.Kind == headers.Time && random.IntN(3) > 0:
 			a.Unit = []string{"second", "millisecond", "minute"}[random.IntN(3)]
 		}
 		if random.IntN(3) > 0 {

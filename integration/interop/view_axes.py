@@ -15,6 +15,7 @@ OME_SIGNS = {
     "time": {"second": "s", "millisecond": "ms", "minute": "min"},
 }
 NIFTI_NAMES = {"micrometer": "micron", "millimeter": "mm", "m": "meter"}
+NIFTI_TIMES = {"second": "sec", "millisecond": "msec"}
 
 
 def require(what, found, expected):
@@ -49,6 +50,10 @@ def nibabel(path, said):
     for i, a in enumerate(axes):
         step = a["steps"] if a else None
         seen += require(f"zoom {i}", zooms[i], 1.0 if step is None else abs(step))
+    time = axes[3] if len(axes) > 3 else None
+    is_time = time and time["kinds"] == "time" and time["steps"] is not None
+    unit = NIFTI_TIMES.get(time["units"], "unknown") if is_time else "unknown"
+    seen += require("unit of time", image.header.get_xyzt_units()[1], unit)
     first = [a for a in axes[:3] if a and not (a["kinds"] != "space" and a["shape"] == 1)]
     is_placed = bool(first) and all(
         a["kinds"] == "space" and a["steps"] is not None for a in first

@@ -152,22 +152,27 @@ func (n nifti) rows() (rows [3][]float64, code int64) {
 	return rows, 2
 }
 
-// units returns the code of the units of space and time.
+// units returns the code of the units of space and time. Without a step there is no unit of time:
+// the header would say that the step is 1.
 func (n nifti) units() (code int64) {
-	unit := ""
-	for _, a := range n.space {
-		if a.Kind == Space && unit == "" {
-			unit = a.Unit
-		}
-		if a.Kind == Space && a.Unit != unit {
-			return 0
-		}
-	}
-	if code = niftiUnits[unit]; code > 3 {
-		code = 0
-	}
-	if t, ok := n.time(); ok && niftiUnits[t.Unit] >= 8 {
+	code = n.unitOfSpace()
+	if t, ok := n.time(); ok && t.HasStep && niftiUnits[t.Unit] >= 8 {
 		code |= niftiUnits[t.Unit]
+	}
+	return code
+}
+
+// unitOfSpace returns the code of the unit that all axes of space have; 0 if there is none.
+func (n nifti) unitOfSpace() (code int64) {
+	for _, a := range n.space {
+		unit := niftiUnits[a.Unit]
+		switch {
+		case a.Kind != Space:
+		case unit == 0 || unit > 3 || code != 0 && unit != code:
+			return 0
+		default:
+			code = unit
+		}
 	}
 	return code
 }

@@ -34,15 +34,20 @@ func TestNIfTIAxes(t *testing.T) {
 	}
 }
 
-// TestNIfTIUnits: units that the format has not, or that differ, are left out.
+// TestNIfTIUnits: units that the format has not, or that differ, are left out. The unit of time
+// does not depend on those of space.
 func TestNIfTIUnits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		y, x, time string
 		want       int64
 	}{
-		"micrometers and seconds": {"micrometer", "um", "second", 0},
-		"the same":                {"micrometer", "micrometer", "s", 3 | 8},
-		"nanometers":              {"nm", "nm", "ms", 16}, "swapped": {"s", "s", "mm", 0},
+		"two spellings":    {"micrometer", "um", "second", 3 | 8},
+		"the same":         {"micrometer", "micrometer", "s", 3 | 8},
+		"different":        {"micrometer", "mm", "s", 8},
+		"one is not known": {"micrometer", "furlong", "s", 8},
+		"the first is not": {"", "mm", "s", 8},
+		"minutes":          {"mm", "mm", "minute", 2},
+		"nanometers":       {"nm", "nm", "ms", 16}, "swapped": {"s", "s", "mm", 0},
 		"dates": {"m", "m", "days since 1970-01-01", 1},
 	} {
 		axis := func(k Kind, unit string) Axis {
@@ -54,6 +59,10 @@ func TestNIfTIUnits(t *testing.T) {
 		n.space = placed(n.axes[:3])
 		if got := n.units(); got != tc.want {
 			t.Errorf("%s: %d, expected %d", name, got, tc.want)
+		}
+		n.axes[3].HasStep = false
+		if got := n.units(); got != tc.want&7 {
+			t.Errorf("%s, without a step of time: %d, expected %d", name, got, tc.want&7)
 		}
 	}
 }

@@ -16,11 +16,12 @@ var omeTypes = map[string]string{"u8": "uint8", "u16": "uint16", "u32": "uint32"
 	"i16": "int16", "i32": "int32", "f32": "float", "f64": "double", "c64": "complex",
 	"c128": "double-complex"}
 
-// omeUnits are the signs of units, by their usual spellings.
+// omeUnits are the signs of units of length, and omeTimes those of time, by their usual spellings.
 var omeUnits = map[string]string{"angstrom": "Å", "nanometer": "nm", "nanometre": "nm", "nm": "nm",
 	"micrometer": "µm", "micrometre": "µm", "micron": "µm", "um": "µm", "µm": "µm",
 	"millimeter": "mm", "millimetre": "mm", "mm": "mm", "centimeter": "cm", "centimetre": "cm",
-	"cm": "cm", "meter": "m", "metre": "m", "m": "m",
+	"cm": "cm", "meter": "m", "metre": "m", "m": "m"}
+var omeTimes = map[string]string{
 	"second": "s", "seconds": "s", "s": "s", "millisecond": "ms", "ms": "ms", "minute": "min"}
 
 // OMETIFF returns the header of an .ome.tif file: BigTIFF, with OME-XML of the schema of June 2016
@@ -97,9 +98,9 @@ func (v Volume) omeXML(kind string) string {
 		fmt.Fprintf(&text, ` Size%c="%d"`, "XYZCT"[i], a.Length)
 	}
 	for i, a := range []Axis{x, y, by['Z']} {
-		omeStep(&text, "PhysicalSize"+"XYZ"[i:i+1], a, a.Kind == Space)
+		omeStep(&text, "PhysicalSize"+"XYZ"[i:i+1], a, Space, omeUnits)
 	}
-	omeStep(&text, "TimeIncrement", by['T'], by['T'].Kind == Time)
+	omeStep(&text, "TimeIncrement", by['T'], Time, omeTimes)
 	text.WriteString(">")
 	for i := range by['C'].Length {
 		fmt.Fprintf(&text, `<Channel ID="Channel:0:%d" SamplesPerPixel="1"`, i)
@@ -112,10 +113,10 @@ func (v Volume) omeXML(kind string) string {
 	return text.String()
 }
 
-// omeStep writes the step of an axis, if it is known together with a unit that the schema has.
-func omeStep(text *bytes.Buffer, name string, a Axis, is bool) {
-	unit, ok := omeUnits[a.Unit]
-	if is && ok && a.Step > 0 {
+// omeStep writes the step of an axis of that kind, if it is known together with one of the units.
+func omeStep(text *bytes.Buffer, name string, a Axis, kind Kind, units map[string]string) {
+	unit, ok := units[a.Unit]
+	if a.Kind == kind && ok && a.Step > 0 {
 		fmt.Fprintf(text, ` %s="%s"`, name, decimal(a.Step))
 		omeAttribute(text, name+"Unit", unit)
 	}
