@@ -50,8 +50,7 @@ func (n opening) openComposite(
 	if !n.use().composites.Enter(f.ctx, c) { // mappings of what is open keep their bytes
 		c.Close()
 		f.ids.Renew(&n.Node)
-		n.looksAgain(n.ctx) // and opens another inode; this one cannot serve
-		return nil, 0, syscall.ESTALE
+		return nil, 0, n.mustLookAgain(n.ctx) // and the kernel opens another inode
 	}
 	for _, why := range c.Left() {
 		f.log.Warn("a file shows less than the group has",

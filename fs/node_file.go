@@ -268,8 +268,7 @@ func (n opening) startMaterial(c view.Content, print string) (soon bool) {
 func (n *fileNode) renew(ctx context.Context) syscall.Errno {
 	n.fs.material.NoteRenewed(n.path(), n.view)
 	n.fs.ids.Renew(&n.Node)
-	n.looksAgain(ctx) // if not, the program sees it: this inode cannot serve
-	return syscall.ESTALE
+	return n.mustLookAgain(ctx)
 }
 
 // use returns what programs do with the file.

@@ -80,6 +80,5 @@ func (n *ghostNode) end(ctx context.Context) syscall.Errno {
 			n.fs.traces.Leave(at.Path, v)
 		}
 	}
-	n.looksAgain(ctx) // if not, the program sees it: with ENOENT it could not create the file
-	return syscall.ESTALE
+	return n.mustLookAgain(ctx) // at ENOENT the program could not create the file
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
-// looksAgain reports whether the kernel looks a name up again if a request for this node is
-// answered with ESTALE. It does so once for each call of a program. A second ESTALE would reach the
-// program, whatever the reason of the first one was. So all that answer so because of a name ask
-// here.
-func (b *base) looksAgain(ctx context.Context) bool {
+// canLookAgain reports whether the kernel looks a name up again if a request for this node is
+// answered with ESTALE, and notes that answer. The kernel does so once for each call of a program.
+// A second ESTALE would reach the program, whatever the reason of the first one was. So all that
+// answer so because of a name ask here.
+func (b *base) canLookAgain(ctx context.Context) bool {
 	return b.fs.again.Tell(wire.Thread(ctx), b.StableAttr().Gen)
 }
 
@@ -20,18 +20,25 @@ func (b *base) looksAgain(ctx context.Context) bool {
 // ESTALE the kernel looks the name up again, and creates the file if the call asks for that. The
 // second time, the kernel has found it a moment ago, and the answer is that it is not there now.
 func (b *base) lookAgain(ctx context.Context) syscall.Errno {
-	if b.looksAgain(ctx) {
+	if b.canLookAgain(ctx) {
 		return syscall.ESTALE
 	}
 	b.fs.again.Ended(wire.Thread(ctx))
 	return syscall.ENOENT
 }
 
+// mustLookAgain answers with ESTALE where no other answer would be right. If the kernel does not
+// look the name up again, the program sees it.
+func (b *base) mustLookAgain(ctx context.Context) syscall.Errno {
+	b.canLookAgain(ctx)
+	return syscall.ESTALE
+}
+
 // staleness returns ESTALE if another node has taken the place of this one. On that the kernel
 // looks the name up again, and comes to the node that has it now. The second time, the kernel has
 // come to this node a moment ago. It serves as it does programs that opened it before.
 func (b *base) staleness(ctx context.Context) syscall.Errno {
-	if b.Place().IsReplaced() && b.looksAgain(ctx) {
+	if b.Place().IsReplaced() && b.canLookAgain(ctx) {
 		return syscall.ESTALE
 	}
 	return 0

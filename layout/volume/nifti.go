@@ -162,7 +162,8 @@ func (n nifti) units() (code int64) {
 	return code
 }
 
-// unitOfSpace returns the code of the unit that all axes of space have; 0 if there is none.
+// unitOfSpace returns the code of the unit of all axes of space. It is 0 if they differ, or if the
+// format does not have it.
 func (n nifti) unitOfSpace() (code int64) {
 	for _, a := range n.space {
 		unit := niftiUnits[a.Unit]

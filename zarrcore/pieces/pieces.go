@@ -272,9 +272,14 @@ func (a *Array) pinRoom(chunk, n int64) int64 {
 	return needBytes + size
 }
 
+// memoryOf returns about how many bytes of memory so many whole chunks take.
+func (a *loader) memoryOf(chunks int64) int64 {
+	return chunks * (needBytes + a.gen.Grid.ChunkBytes())
+}
+
 // pinnable is how many chunks one request may keep in memory at once.
 func (a *Array) pinnable() int {
-	return int(max(1, a.Memory.Budget()/requestShare/(a.gen.Grid.ChunkBytes()+needBytes)))
+	return int(max(1, a.Memory.Budget()/requestShare/a.memoryOf(1)))
 }
 
 // slices returns runs as slices of their chunks, which are pinned until the reply

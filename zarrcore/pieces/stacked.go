@@ -28,7 +28,7 @@ const (
 func (a *Array) Stacked(ctx context.Context, off, n int64) (*Pieces, error) {
 	l, few := a.few(a.gen.Grid.Stacked(off, n))
 	if !few || a.draft.IsBusy() {
-		room := n + int64(a.batchNeeds())*(needBytes+a.gen.Grid.ChunkBytes())
+		room := n + a.memoryOf(int64(a.batchNeeds()))
 		return a.within(ctx, room, func() (*Pieces, error) { return a.gatheredStack(ctx, off, n) })
 	}
 	p, err := a.within(ctx, a.room(off, n, l, true), func() (*Pieces, error) {
@@ -69,11 +69,6 @@ func (a following) announced(off, n int64) (first, end int64) {
 	return a.stack.follow(of, off, n, most, func(chunks int64) bool {
 		return a.Requests.TryAcquire(a.memoryOf(chunks))
 	})
-}
-
-// memoryOf returns how many bytes of memory so many chunks take.
-func (a following) memoryOf(chunks int64) int64 {
-	return chunks * (needBytes + a.gen.Grid.ChunkBytes())
 }
 
 // loadMeanwhile loads chunks first to end, and gives their memory back. If the store hangs, others
