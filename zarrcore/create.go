@@ -82,11 +82,21 @@ func (h *creation) CreateSpec(ctx context.Context, path string, spec meta.Spec) 
 	if _, err := h.room(ctx, path); err != nil {
 		return err
 	}
-	docs, err := spec.Documents()
+	docs, err := DocumentsOf(spec)
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}
 	return h.edit.Create(ctx, path, docs)
+}
+
+// DocumentsOf returns the documents of the array that spec describes, if it can be written: its
+// codecs must be known, and fit its data type and chunks.
+func DocumentsOf(spec meta.Spec) ([]meta.Document, error) {
+	docs, err := spec.Documents()
+	if err == nil {
+		_, err = catalog.Encodable(spec.Format, docs)
+	}
+	return docs, err
 }
 
 // CreateFromDocument creates the array, or group, that a document such as a.json describes. The

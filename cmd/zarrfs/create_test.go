@@ -80,6 +80,8 @@ func TestRefusedCreateLeavesNothing(t *testing.T) {
 		"p/a --shape 5,5 --dtype f4 --chunks 4294967296,4294967296",
 		"p/a --shape 5,5 --dtype f4 --chunks 5",
 		"p/a --shape 5 --dtype i1 --fill-value 300",
+		`p/a --shape 3 --dtype i1 --codecs ["bytes","nonsense"]`,
+		`p/a --shape 3 --dtype i1 --codecs ["vlen-utf8"]`,
 		"p/zarr.json --shape 3 --dtype i1",
 		".zgroup/p --group",
 		"p//q --group",

@@ -243,7 +243,7 @@ func (c *creation) spec(r recipe.Recipe) (spec meta.Spec, err error) {
 	if spec, err = r.WithNaT().Spec(c.shape, c.dtype, false); err == nil {
 		spec.DimensionNames, spec.Attributes = c.axes, c.object
 		spec.Order = 0 // there is no source with an order: the codecs say it
-		_, err = spec.Documents()
+		_, err = zarrcore.DocumentsOf(spec)
 	}
 	if err != nil {
 		err = usageError{err}
