@@ -35,8 +35,9 @@ const (
 	// countsAtOnce is how many long counts go on in the background.
 	countsAtOnce = 2
 	// countAfter is how long such a count waits before it begins. The program that has asked for
-	// the array's size mostly opens it next, and reads: that comes first.
-	countAfter = 100 * time.Millisecond
+	// the array's size mostly opens it next, and reads: that comes first. Python and NumPy take a
+	// quarter of a second to start.
+	countAfter = 500 * time.Millisecond
 	// mostObjects is how many objects a count looks at. If there are more, it shows what these
 	// take.
 	mostObjects = 1 << 20
