@@ -21,7 +21,9 @@ import (
 // handle is an open file.
 type handle struct {
 	node    *fileNode
+	where   func() string // node.path, made once: each READ asks for it
 	content view.Content
+	isArray bool           // the view is one of an array
 	direct  bool           // its reads pass the page cache by; those of a mapping do not
 	backing *material.File // nil: it is not a passthrough handle
 	// the fingerprint at an open at which the kernel drops the pages; "" if it keeps them
@@ -36,7 +38,8 @@ var (
 
 func newHandle(n *fileNode, c view.Content) *handle {
 	n.opened()
-	return &handle{node: n, content: c}
+	_, isArray := n.view.(view.ArrayView)
+	return &handle{node: n, where: n.path, content: c, isArray: isArray}
 }
 
 // Read answers one READ from pinned memory. Reads beyond the end are shortened, as by read(2).
@@ -44,15 +47,11 @@ func (h *handle) Read(
 	ctx context.Context, dest []byte, off int64,
 ) (fuse.ReadResult, syscall.Errno) {
 	f := h.node.fs
-	w := h.changing()
-	h.note(ctx, off, min(int64(len(dest)), h.sizeOf(w)-off))
+	w, paged := h.changing(), f.notes.Of(ctx).Paged
+	h.note(off, int64(len(dest)), h.sizeOf(w), paged)
 	req := f.request(ctx)
 	defer req.End()
-	read := h.read
-	if f.notes.Of(ctx).Paged {
-		read = h.readPages
-	}
-	r, err := read(req, w, off, int64(len(dest)))
+	r, err := h.readFor(req, w, off, int64(len(dest)), paged)
 	if err == nil {
 		if err = h.refuses(ctx); err != nil {
 			r.Done()
@@ -75,6 +74,17 @@ func (h *handle) refuses(ctx context.Context) error {
 	return h.node.fs.rights.RefusesBytes(rights.UserOf(ctx), h.node.path(), h.content.Rights())
 }
 
+// readFor reads at most n bytes at off, for the page cache if paged is set. w is what changing has
+// returned.
+func (h *handle) readFor(
+	req *wire.Request, w *writing.Array, off, n int64, paged bool,
+) (*view.Found, error) {
+	if paged {
+		return h.readPages(req, w, off, n)
+	}
+	return h.read(req, w, off, n)
+}
+
 // read reads at most n bytes at off. w is what changing has returned. It reads again if the file
 // has become another array meanwhile: the bytes may be of neither.
 func (h *handle) read(
@@ -95,7 +105,7 @@ func (h *handle) read(
 }
 
 // changing returns the file's array while programs write to it, otherwise nil.
-func (h *handle) changing() *writing.Array { return h.node.fs.writings.FindAt(h.node.path) }
+func (h *handle) changing() *writing.Array { return h.node.fs.writings.FindAt(h.where) }
 
 // readOf reads at most n bytes at off of a file. w is its array while programs write to that,
 // otherwise nil.
@@ -118,7 +128,7 @@ func (h *handle) readOf(req *wire.Request, w *writing.Array, off, n int64) (*vie
 // files. The kernel may keep pages of it alone: those of other views are not dropped when programs
 // write to the array (coherence).
 func (h *handle) array() *zarrcore.Array {
-	if _, ok := h.node.view.(view.ArrayView); !ok {
+	if !h.isArray {
 		return nil
 	}
 	return h.content.Array()
@@ -129,11 +139,11 @@ func (h *handle) size() int64 { return h.sizeOf(h.changing()) }
 
 // sizeOf is size where w is what changing returns.
 func (h *handle) sizeOf(w *writing.Array) int64 {
-	size, arr := h.content.Size(), h.array()
-	if w == nil || arr == nil {
+	size := h.content.Size()
+	if w == nil {
 		return size
 	}
-	if !w.IsArriving() || arr.Live() != w.Live() {
+	if arr := h.array(); arr == nil || !w.IsArriving() || arr.Live() != w.Live() {
 		return size
 	}
 	now, ok := w.Size(h.node.view)
@@ -207,22 +217,21 @@ func (n *fileNode) isOverrated(off int64) bool {
 }
 
 // note counts a READ that finds something, and adds it to the file's habit, before the bytes are
-// read.
-func (h *handle) note(ctx context.Context, off, n int64) {
-	if n <= 0 || off < 0 {
+// read. It is of at most n bytes; the file has size bytes. paged: it came from the page cache.
+func (h *handle) note(off, n, size int64, paged bool) {
+	if n = min(n, size-off); n <= 0 || off < 0 {
 		return
 	}
 	c := &h.node.fs.count
 	c.Reads.Add(1)
 	c.ReadBytes.Add(n)
-	fromCache := h.node.fs.notes.Of(ctx).Paged
-	if fromCache {
+	if paged {
 		c.PagedReads.Add(1)
 		h.node.use().paged.Store(true)
 	}
 	if h.array() != nil {
-		h.node.use().habit.Note(off, n, h.content.Size(), fromCache, time.Now())
-		if fromCache && h.direct {
+		h.node.use().habit.Note(off, n, size, paged, time.Now())
+		if paged && h.direct {
 			h.node.use().habit.NoteMapping()
 		}
 		if h.drops != "" {

@@ -14,7 +14,12 @@ type Box struct {
 
 // Box returns the box of the chunk at the given number.
 func (g *Grid) Box(chunk int64) *Box {
-	b := new(Box)
+	b := g.box(chunk)
+	return &b
+}
+
+// box is Box without memory for it: a read of many chunks asks for as many boxes.
+func (g *Grid) box(chunk int64) (b Box) {
 	if len(g.shape) == 0 {
 		b.RunLen = g.itemSize
 		return b
@@ -25,7 +30,7 @@ func (g *Grid) Box(chunk int64) *Box {
 		chunkStride = strides(g.ShapeOf(coords), g.itemSize)
 	}
 	rows := max(0, g.runAxis)
-	// one allocation for all: a read of many chunks asks for as many boxes
+	// one allocation for all
 	room := make([]int64, 3*rows)
 	b.Rows, b.Flat, b.Chunk = room[:0:rows], room[rows:rows:2*rows], room[2*rows:2*rows]
 	for i, c := range coords {

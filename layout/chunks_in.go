@@ -51,7 +51,7 @@ func (g *Grid) chunksIn(axis int, first, at, n int64, yield func(int64) bool) bo
 // array's order.
 func (g *Grid) RunsOf(chunk, off, n int64) iter.Seq[Run] {
 	return func(yield func(Run) bool) {
-		b := g.Box(chunk)
+		b := g.box(chunk)
 		b.runsIn(0, b.Off, 0, off, off+n, func(r Run) bool {
 			r.Chunk = chunk
 			return yield(r)
@@ -81,7 +81,8 @@ func (b *Box) runsIn(axis int, flatOff, chunkOff, lo, hi int64, yield func(Run) 
 // are none.
 func (g *Grid) Hull(chunk, off, n int64) (first, end int64) {
 	for r := range g.RunsOf(chunk, off, n) {
-		return r.ChunkOff, g.Box(chunk).lastIn(off + n)
+		b := g.box(chunk)
+		return r.ChunkOff, b.lastIn(off + n)
 	}
 	return 0, 0
 }

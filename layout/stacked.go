@@ -36,7 +36,7 @@ func (g *Grid) Stacked(off, n int64) iter.Seq[Run] {
 func (g *Grid) StackedRuns(off, n int64) iter.Seq2[int64, Run] {
 	return func(yield func(int64, Run) bool) {
 		for whole := range g.Stacked(off, n) {
-			box := g.Box(whole.Chunk)
+			box := g.box(whole.Chunk)
 			for at, end := whole.ChunkOff, whole.ChunkOff+whole.Len; at < end; {
 				r, next := box.runAt(at, g.chunkBytes)
 				r.Chunk, r.Len = whole.Chunk, min(r.Len, end-at)

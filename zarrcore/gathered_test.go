@@ -73,18 +73,20 @@ func BenchmarkRandomReads(b *testing.B) {
 	for _, c := range []struct {
 		name         string
 		shape, chunk []int64
+		compressor   string
 		n            int64
 	}{
-		{"4 KiB of rows", []int64{64, 65536}, []int64{16, 65536}, 4 << 10},
-		{"4 KiB of many chunks", []int64{1024, 1024}, []int64{16, 16}, 4 << 10},
-		{"4 KiB of tiles", []int64{2048, 2048}, []int64{256, 256}, 4 << 10},
-		{"1 MiB of rows", []int64{64, 65536}, []int64{16, 65536}, 1 << 20},
-		{"1 MiB of cubes", []int64{16, 512, 512}, []int64{16, 64, 64}, 1 << 20},
-		{"1 MiB of columns", []int64{1024, 4096}, []int64{1024, 1}, 1 << 20},
+		{"4 KiB of rows", []int64{64, 65536}, []int64{16, 65536}, "zstd", 4 << 10},
+		{"4 KiB of many chunks", []int64{1024, 1024}, []int64{16, 16}, "zstd", 4 << 10},
+		{"4 KiB of tiles", []int64{2048, 2048}, []int64{256, 256}, "zstd", 4 << 10},
+		{"1 MiB of rows", []int64{64, 65536}, []int64{16, 65536}, "zstd", 1 << 20},
+		{"1 MiB of cubes", []int64{16, 512, 512}, []int64{16, 64, 64}, "zstd", 1 << 20},
+		{"1 MiB of columns", []int64{1024, 4096}, []int64{1024, 1}, "zstd", 1 << 20},
+		{"128 KiB of files", []int64{16, 512, 512}, []int64{1, 512, 512}, "", 128 << 10},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			f := &fixture{path: "a", format: 3, shape: c.shape, chunk: c.chunk, separator: "/",
-				compressor: "zstd"}
+				compressor: c.compressor}
 			d := group(b)
 			f.write(b, d, rand.New(rand.NewPCG(1, 2)))
 			a := openArray(b, open(b, d, &zarrcore.Options{CacheSize: 256 << 20, ScratchSize: -1}),

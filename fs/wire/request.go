@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -25,10 +26,11 @@ type Request struct {
 	interrupted <-chan struct{}
 	thread      int // of the program; 0: unknown
 
+	failure atomic.Pointer[error] // why done is closed
+
 	mu     sync.Mutex
 	done   chan struct{} // made by the first Done; nil until then
 	ended  chan struct{} // closed by End
-	err    error
 	closed bool
 }
 
@@ -65,10 +67,8 @@ func (r *Request) Done() <-chan struct{} {
 
 // Err returns why Done is closed.
 func (r *Request) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err != nil {
-		return r.err
+	if failure := r.failure.Load(); failure != nil {
+		return *failure
 	}
 	return r.Context.Err()
 }
@@ -98,8 +98,6 @@ func (r *Request) watch() {
 }
 
 func (r *Request) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.err = err
+	r.failure.Store(&err)
 	close(r.done)
 }

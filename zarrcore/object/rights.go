@@ -23,7 +23,10 @@ type rights struct {
 
 // note adds an opened object to those of a generation.
 func (r *rights) note(generation uint64, o store.Object) {
-	if owned, ok := o.(store.Owned); ok && r.kept {
+	if !r.kept {
+		return
+	}
+	if owned, ok := o.(store.Owned); ok {
 		r.add(generation, owned.Rights())
 	}
 }

@@ -15,15 +15,10 @@ import (
 // other byte may be.
 const gapGrain = 16 << 10
 
-// readOver reads bytes from byte off on of an array of which some are dirty, or
-// cut, into buf: those that are dirty first, then what lies between from what is
-// stored. In this order nothing is missed while a flush turns the one into the other.
-func (a *Array) readOver(ctx context.Context, buf []byte, off int64) error {
-	return a.readRunsOver(ctx, buf, off, a.gen.RunsByChunk(off, int64(len(buf))))
-}
-
-// readRunsOver is readOver of these runs, of which the first byte of buf is at off.
-func (a *Array) readRunsOver(ctx context.Context, buf []byte, off int64,
+// readOver reads runs of an array of which some bytes are dirty, or cut, into buf: those that are
+// dirty first, then what lies between from what is stored. In this order nothing is missed while a
+// flush turns the one into the other. The first byte of buf is at off.
+func (a *Array) readOver(ctx context.Context, buf []byte, off int64,
 	runs iter.Seq[layout.Run]) error {
 	var failed error
 	err := a.readStored(ctx, buf, off, func(yield func(layout.Run) bool) {

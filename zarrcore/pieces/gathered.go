@@ -44,25 +44,21 @@ func (a *Array) batchRoom(off, n int64) int64 {
 // batchNeeds is how many chunks a batch has at most.
 func (a *Array) batchNeeds() int { return min(a.pinnable(), batchRuns) }
 
-// gathered returns bytes [off, off+n) in one buffer.
-func (a *Array) gathered(ctx context.Context, off, n int64) (*Pieces, error) {
+// gathered returns n bytes in one buffer. runs are where they lie in the array; those of a chunk
+// should come together. Off of the first byte is off.
+func (a *Array) gathered(
+	ctx context.Context, off, n int64, runs iter.Seq[layout.Run],
+) (*Pieces, error) {
 	buf, release := chunk.Buffer(n)
-	if err := a.readInto(ctx, buf, off); err != nil {
+	read := a.readStored
+	if a.draft.IsBusy() {
+		read = a.readOver
+	}
+	if err := read(ctx, buf, off, runs); err != nil {
 		release()
 		return nil, err
 	}
-	return &Pieces{Bufs: [][]byte{buf}, release: release}, nil
-}
-
-// readInto reads bytes from byte off on into buf.
-func (a *Array) readInto(ctx context.Context, buf []byte, off int64) error {
-	switch {
-	case a.draft.IsBusy():
-		return a.readOver(ctx, buf, off)
-	case a.readsPlain(int64(len(buf))):
-		return a.readPlain(ctx, buf, off)
-	}
-	return a.readStored(ctx, buf, off, a.gen.RunsByChunk(off, int64(len(buf))))
+	return inBuffer(buf, release), nil
 }
 
 // readStored copies runs to buf, which begins at byte off of the array. Those of a
@@ -139,6 +135,17 @@ const plainCached = 64 << 10
 // store has none.
 func (a *Array) readsPlain(n int64) bool {
 	return a.gen.Plain && n > plainCached && !a.gen.Objects.IsBounded() && !a.remote
+}
+
+// plain returns bytes [off, off+n), which lie in objects as they are. They take no memory but that
+// of the reply.
+func (a *Array) plain(ctx context.Context, off, n int64) (*Pieces, error) {
+	buf, release := chunk.Buffer(n)
+	if err := a.readPlain(ctx, buf, off); err != nil {
+		release()
+		return nil, err
+	}
+	return inBuffer(buf, release), nil
 }
 
 // readPlain reads bytes of chunks that are stored as they are, from byte off on.

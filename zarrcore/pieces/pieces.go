@@ -5,7 +5,6 @@ package pieces
 import (
 	"context"
 	"errors"
-	"iter"
 	"runtime"
 	"slices"
 
@@ -98,19 +97,36 @@ func New(
 // Pieces are the bytes of a read, in order, in memory that is shared with the
 // cache: they must not be written to, nor used after Release.
 type Pieces struct {
-	Bufs    [][]byte
-	release func()
+	Bufs [][]byte
+
+	only    [1][]byte // most reads need no more: Bufs is a slice of it then
+	pinned  []need
+	release func() // gives back other memory of Bufs; may be nil
+
+	requests *chunk.Semaphore // nil: it holds no room there
+	room     int64
 }
 
-// Of returns pieces that release ends the use of.
+// Of returns pieces that release ends the use of. It may be nil.
 func Of(bufs [][]byte, release func()) *Pieces { return &Pieces{Bufs: bufs, release: release} }
+
+// inBuffer returns a buffer as pieces, which release gives back.
+func inBuffer(buf []byte, release func()) *Pieces {
+	p := &Pieces{release: release}
+	p.Bufs = append(p.only[:0], buf)
+	return p
+}
 
 // Release ends the use of the bytes.
 func (p *Pieces) Release() {
+	unpin(p.pinned)
 	if p.release != nil {
 		p.release()
-		p.release = nil
 	}
+	if p.requests != nil {
+		p.requests.Release(p.room)
+	}
+	*p = Pieces{}
 }
 
 // This file serves reads at random: the runs of the request, each a slice of a
@@ -148,12 +164,20 @@ const needBytes = 512
 // waits until its memory fits beside that of the others, and keeps the memory until its bytes are
 // released. Before it waits, it lists only a few runs.
 func (a *Array) Read(ctx context.Context, off, n int64) (*Pieces, error) {
-	l, few := a.few(a.gen.Grid.Runs(off, n))
-	return a.within(ctx, a.room(off, n, l, few), func() (*Pieces, error) {
-		if few && !a.draft.IsBusy() && !a.readsPlain(n) {
+	if a.readsPlain(n) && !a.draft.IsBusy() {
+		return a.within(ctx, n, func() (*Pieces, error) {
+			if a.draft.IsBusy() {
+				return a.gathered(ctx, off, n, a.gen.RunsByChunk(off, n))
+			}
+			return a.plain(ctx, off, n)
+		})
+	}
+	l := a.few(off, n)
+	return a.within(ctx, a.room(off, n, l), func() (*Pieces, error) {
+		if l != nil && !a.draft.IsBusy() {
 			return a.slices(ctx, n, l)
 		}
-		return a.gathered(ctx, off, n)
+		return a.gathered(ctx, off, n, a.gen.RunsByChunk(off, n))
 	})
 }
 
@@ -170,11 +194,7 @@ func (a *Array) within(
 		a.Requests.Release(room)
 		return nil, err
 	}
-	release := p.release
-	p.release = func() {
-		release()
-		a.Requests.Release(room)
-	}
+	p.requests, p.room = a.Requests, room
 	return p, nil
 }
 
@@ -184,11 +204,14 @@ type listedRun struct {
 	need int
 }
 
-// A list has the runs of a request and their chunks. Small requests are as quick as the kernel can
-// ask, so that each piece of memory counts: a list has room for one run, as most of them have.
+// A list has the runs of a request and their chunks, and becomes the pieces of its reply. Small
+// requests are as quick as the kernel can ask, so that each piece of memory counts: a list has room
+// for one run, as most of them have.
 type list struct {
+	Pieces
 	runs  []listedRun
 	needs []need
+	most  int // needs
 
 	firstRun  [1]listedRun
 	firstNeed [1]need
@@ -197,22 +220,27 @@ type list struct {
 // someRuns is how many runs a list has room for once it has more than one.
 const someRuns = 4
 
-// few lists runs and their chunks, if there are few: all chunks can be pinned at once, and all runs
-// can be slices of one reply.
-func (a *Array) few(all iter.Seq[layout.Run]) (l *list, few bool) {
-	l = &list{}
+// newList returns an empty list.
+func (a *Array) newList() *list {
+	l := &list{most: a.pinnable()}
 	l.runs, l.needs = l.firstRun[:0], l.firstNeed[:0]
-	most := a.pinnable()
-	for r := range all {
-		if !l.add(r, most) {
-			return nil, false
-		}
-	}
-	return l, true
+	return l
 }
 
-// add adds a run. It reports whether there are few runs with it, of at most so many chunks.
-func (l *list) add(r layout.Run, most int) bool {
+// few lists the runs of bytes [off, off+n) and their chunks, if there are few: all chunks can be
+// pinned at once, and all runs can be slices of one reply. Otherwise it returns nil.
+func (a *Array) few(off, n int64) *list {
+	l := a.newList()
+	for r := range a.gen.Grid.Runs(off, n) {
+		if !l.add(r) {
+			return nil
+		}
+	}
+	return l
+}
+
+// add adds a run. It reports whether there are few runs with it.
+func (l *list) add(r layout.Run) bool {
 	switch len(l.runs) {
 	case maxSlices:
 		return false
@@ -220,7 +248,7 @@ func (l *list) add(r layout.Run, most int) bool {
 		l.runs, l.needs = slices.Grow(l.runs, someRuns-1), slices.Grow(l.needs, someRuns-1)
 	}
 	i := needOf(l.needs, r.Chunk)
-	if i < 0 && len(l.needs) == most {
+	if i < 0 && len(l.needs) == l.most {
 		return false
 	}
 	if i < 0 {
@@ -249,10 +277,10 @@ func (nd *need) extend(r layout.Run) {
 	nd.n = end - nd.off
 }
 
-// room returns about how many bytes of memory a request takes: its reply, and what
-// it keeps pinned at once.
-func (a *Array) room(off, n int64, l *list, few bool) int64 {
-	if !few {
+// room returns about how many bytes of memory a request takes: its reply, and what it keeps pinned
+// at once. l is nil if its runs are not listed.
+func (a *Array) room(off, n int64, l *list) int64 {
+	if l == nil {
 		return n + a.batchRoom(off, n)
 	}
 	for i := range l.needs {
@@ -288,14 +316,14 @@ func (a *Array) slices(ctx context.Context, n int64, l *list) (*Pieces, error) {
 	if err := a.pinAll(ctx, l.needs); err != nil {
 		return nil, err
 	}
-	p := &Pieces{Bufs: make([][]byte, 0, len(l.runs)), release: func() { unpin(l.needs) }}
+	l.pinned, l.Bufs = l.needs, slices.Grow(l.only[:0], len(l.runs))
 	for i := range l.runs {
-		p.Bufs = a.appendRun(p.Bufs, &l.needs[l.runs[i].need], l.runs[i].Run)
+		l.Bufs = a.appendRun(l.Bufs, &l.needs[l.runs[i].need], l.runs[i].Run)
 	}
-	if len(p.Bufs) > maxSlices {
-		return p.gather(n), nil
+	if len(l.Bufs) > maxSlices {
+		return l.gather(n), nil
 	}
-	return p, nil
+	return &l.Pieces, nil
 }
 
 // appendRun appends the bytes of a run, whose chunk is pinned, to bufs.
@@ -362,7 +390,7 @@ func unpin(needs []need) {
 func (p *Pieces) gather(n int64) *Pieces {
 	defer p.Release()
 	buf, release := chunk.Buffer(n)
-	return &Pieces{Bufs: [][]byte{buf[:copyAll(buf, p.Bufs)]}, release: release}
+	return inBuffer(buf[:copyAll(buf, p.Bufs)], release)
 }
 
 // copyAll copies bufs to dst, one behind the other, and returns how many bytes that are.

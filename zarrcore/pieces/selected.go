@@ -5,8 +5,6 @@ import (
 	"iter"
 
 	"github.com/zarrfs/zarrfs/layout"
-	"github.com/zarrfs/zarrfs/zarrcore/catalog"
-	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 )
 
 // This file reads bytes of a selection, which are gathered from all over the array.
@@ -14,30 +12,9 @@ import (
 // Selected returns bytes [off, off+n) of a selection, which lie in it. It decodes only chunks that
 // hold one of them.
 func (a *Array) Selected(ctx context.Context, s *layout.Selection, off, n int64) (*Pieces, error) {
-	room := n + a.selectedRoom(s, off, n)
-	if err := a.Requests.Acquire(ctx, room); err != nil {
-		return nil, &catalog.Error{Op: "read", Path: a.gen.Path, Err: err}
-	}
-	buf, release := chunk.Buffer(n)
-	err := a.readSelected(ctx, buf, s, off)
-	if err != nil {
-		release()
-		a.Requests.Release(room)
-		return nil, err
-	}
-	return &Pieces{Bufs: [][]byte{buf}, release: func() {
-		release()
-		a.Requests.Release(room)
-	}}, nil
-}
-
-func (a *Array) readSelected(ctx context.Context, buf []byte, s *layout.Selection,
-	off int64) error {
-	runs := a.selectedRuns(s, off, int64(len(buf)))
-	if a.draft.IsBusy() {
-		return a.readRunsOver(ctx, buf, off, runs)
-	}
-	return a.readStored(ctx, buf, off, runs)
+	return a.within(ctx, n+a.selectedRoom(s, off, n), func() (*Pieces, error) {
+		return a.gathered(ctx, off, n, a.selectedRuns(s, off, n))
+	})
 }
 
 // selectedRuns yields the runs of bytes [off, off+n) of a selection. Their Off is that in the

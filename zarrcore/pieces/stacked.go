@@ -26,14 +26,16 @@ const (
 // and not even that one while the library works. So what follows a reader that comes in order is
 // loaded meanwhile.
 func (a *Array) Stacked(ctx context.Context, off, n int64) (*Pieces, error) {
-	l, few := a.few(a.gen.Grid.Stacked(off, n))
-	if !few || a.draft.IsBusy() {
+	l := a.fewStacked(off, n)
+	if l == nil || a.draft.IsBusy() {
 		room := n + a.memoryOf(int64(a.batchNeeds()))
-		return a.within(ctx, room, func() (*Pieces, error) { return a.gatheredStack(ctx, off, n) })
+		return a.within(ctx, room, func() (*Pieces, error) {
+			return a.gathered(ctx, off, n, a.gen.Grid.Stacked(off, n))
+		})
 	}
-	p, err := a.within(ctx, a.room(off, n, l, true), func() (*Pieces, error) {
+	p, err := a.within(ctx, a.room(off, n, l), func() (*Pieces, error) {
 		if a.draft.IsBusy() {
-			return a.gatheredStack(ctx, off, n)
+			return a.gathered(ctx, off, n, a.gen.Grid.Stacked(off, n))
 		}
 		return a.slices(ctx, n, l)
 	})
@@ -41,6 +43,18 @@ func (a *Array) Stacked(ctx context.Context, off, n int64) (*Pieces, error) {
 		following{a}.load(off, n)
 	}
 	return p, err
+}
+
+// fewStacked is few of bytes of all chunks one behind the other. It does not share its loop with
+// few: an iterator that is passed on costs three pieces of memory for each request.
+func (a *Array) fewStacked(off, n int64) *list {
+	l := a.newList()
+	for r := range a.gen.Grid.Stacked(off, n) {
+		if !l.add(r) {
+			return nil
+		}
+	}
+	return l
 }
 
 // following are the chunks behind those of readers.
@@ -88,18 +102,4 @@ func (a following) loadMeanwhile(first, end int64, epoch uint64) {
 		_ = a.Cache.Load(context.Background(), id, a.gen.Grid.BytesOf(id.Chunk), epoch, a)
 		hung.Reset(hangs)
 	})
-}
-
-// gatheredStack is Stacked in one buffer.
-func (a *Array) gatheredStack(ctx context.Context, off, n int64) (*Pieces, error) {
-	buf, release := chunk.Buffer(n)
-	runs, read := a.gen.Grid.Stacked(off, n), a.readStored
-	if a.draft.IsBusy() {
-		read = a.readRunsOver
-	}
-	if err := read(ctx, buf, off, runs); err != nil {
-		release()
-		return nil, err
-	}
-	return &Pieces{Bufs: [][]byte{buf}, release: release}, nil
 }

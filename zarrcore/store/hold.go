@@ -42,7 +42,7 @@ func (s *Store) Hold(ctx context.Context, dir, as string) (*Store, error) {
 	if err != nil {
 		return nil, annotate("open", dir, err)
 	}
-	return &Store{Reader: Reader{keyspace{d, as}}, name: s.name}, nil
+	return newStore(keyspace{d, as}, s.name), nil
 }
 
 // Pruner is a Driver whose directories are there also when they are empty. It is optional.

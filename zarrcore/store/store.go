@@ -68,12 +68,17 @@ var (
 type Store struct {
 	Reader
 	name   string
-	shared bool // the driver is another Store's to close
+	traits Traits // of the driver
+	shared bool   // the driver is another Store's to close
 }
 
 // New returns the store behind d. name is shown to people: a path or URL without secrets.
 func New(d Driver, name string) *Store {
-	return &Store{Reader: Reader{keyspace{driver: d}}, name: name}
+	return newStore(keyspace{driver: d}, name)
+}
+
+func newStore(k keyspace, name string) *Store {
+	return &Store{Reader: Reader{k}, name: name, traits: TraitsOf(k.driver)}
 }
 
 // Name returns the name given to New.

@@ -59,4 +59,4 @@ func TraitsOf(d Driver) Traits {
 }
 
 // Traits returns what the store is like.
-func (s *Store) Traits() Traits { return TraitsOf(s.driver) }
+func (s *Store) Traits() Traits { return s.traits }
