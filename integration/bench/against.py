@@ -10,9 +10,9 @@ median time of base by that of bin. Its interval holds 95 of 100 such ratios if 
 again (a bootstrap). More than 1 is faster, or takes less of the processor. A short run varies by a
 third, so there are up to MOST rounds while the interval holds LEAST.
 
-The reads of reads have one processor for the mount and its reader. On two they would measure how
-long one processor takes to wake the other: that is longer than the rest of a small read, and varies
-more than any program.
+Small reads, those of rand, hot and reads, have one processor for the mount and its reader. On two
+they would measure how long one processor takes to wake the other: that is longer than the rest of a
+small read, and varies more than any program.
 """
 
 import os
@@ -24,7 +24,7 @@ import tempfile
 import bench
 import write_bench
 
-ON_ONE_CPU = ("reads",)
+ON_ONE_CPU = ("rand", "hot", "reads")
 WRITES = ("write", "over", "randw", "append")
 LEAST = 0.97  # ratio of wall time below which a change has made something slower
 MOST = 60  # rounds
