@@ -23,7 +23,7 @@ type handle struct {
 	node    *fileNode
 	where   func() string // node.path, made once: each READ asks for it
 	content view.Content
-	isArray bool           // the view is one of an array
+	isArray bool           // the view is a view.ArrayView
 	direct  bool           // its reads pass the page cache by; those of a mapping do not
 	backing *material.File // nil: it is not a passthrough handle
 	// the fingerprint at an open at which the kernel drops the pages; "" if it keeps them
@@ -48,7 +48,7 @@ func (h *handle) Read(
 ) (fuse.ReadResult, syscall.Errno) {
 	f := h.node.fs
 	w, paged := h.changing(), f.notes.Of(ctx).Paged
-	h.note(off, int64(len(dest)), h.sizeOf(w), paged)
+	h.note(w, off, int64(len(dest)), paged)
 	req := f.request(ctx)
 	defer req.End()
 	r, err := h.readFor(req, w, off, int64(len(dest)), paged)
@@ -216,11 +216,15 @@ func (n *fileNode) isOverrated(off int64) bool {
 	return n.use().sizing.Overrates(off, n.Number(), n.inMount)
 }
 
-// note counts a READ that finds something, and adds it to the file's habit, before the bytes are
-// read. It is of at most n bytes; the file has size bytes. paged: it came from the page cache.
-func (h *handle) note(off, n, size int64, paged bool) {
+// note counts a READ of at most n bytes that finds something, and adds it to the file's habit,
+// before the bytes are read. w is what changing has returned. paged: it came from the page cache.
+func (h *handle) note(w *writing.Array, off, n int64, paged bool) {
+	size := h.sizeOf(w)
 	if n = min(n, size-off); n <= 0 || off < 0 {
 		return
+	}
+	if w != nil { // of what has not come yet, too
+		size = max(size, h.content.Size())
 	}
 	c := &h.node.fs.count
 	c.Reads.Add(1)

@@ -18,7 +18,7 @@ func (g *Grid) Box(chunk int64) *Box {
 	return &b
 }
 
-// box is Box without memory for it: a read of many chunks asks for as many boxes.
+// box is Box without memory for the Box itself: a read of many chunks asks for as many.
 func (g *Grid) box(chunk int64) (b Box) {
 	if len(g.shape) == 0 {
 		b.RunLen = g.itemSize

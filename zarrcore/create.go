@@ -75,7 +75,7 @@ func (h *creation) CreateArray(
 
 // CreateSpec creates the array that spec describes, whatever the groups above it say of new
 // arrays. Only the format is that of RecipeAt. It does not open the array, and so makes arrays of
-// elements of no fixed size too.
+// elements of no fixed size too. Arrays that could not be written are refused; see DocumentsOf.
 func (h *creation) CreateSpec(ctx context.Context, path string, spec meta.Spec) error {
 	h.moving.RLock()
 	defer h.moving.RUnlock()
@@ -92,11 +92,7 @@ func (h *creation) CreateSpec(ctx context.Context, path string, spec meta.Spec) 
 // DocumentsOf returns the documents of the array that spec describes, if it can be written: its
 // codecs must be known, and fit its data type and chunks.
 func DocumentsOf(spec meta.Spec) ([]meta.Document, error) {
-	docs, err := spec.Documents()
-	if err == nil {
-		_, err = catalog.Encodable(spec.Format, docs)
-	}
-	return docs, err
+	return catalog.DocumentsOf(spec)
 }
 
 // CreateFromDocument creates the array, or group, that a document such as a.json describes. The

@@ -32,11 +32,19 @@ func (cat *Catalog) ArrayDocuments(
 	if old != nil && old.Meta != nil && len(old.Meta.Shape) == len(shape) {
 		spec.DimensionNames = old.Meta.DimensionNames
 	}
+	return DocumentsOf(spec)
+}
+
+// DocumentsOf returns the documents of the array that spec describes, if it can be written.
+func DocumentsOf(spec meta.Spec) ([]meta.Document, error) {
 	docs, err := spec.Documents()
-	if err == nil {
-		_, err = Encodable(format, docs)
+	if err != nil {
+		return nil, err
 	}
-	return docs, err
+	if _, err := Encodable(spec.Format, docs); err != nil {
+		return nil, err
+	}
+	return docs, nil
 }
 
 // DocumentsFrom returns the documents of a new node, in the given format, that a

@@ -2,6 +2,7 @@ package pieces
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -45,7 +46,7 @@ func (a *Array) batchRoom(off, n int64) int64 {
 func (a *Array) batchNeeds() int { return min(a.pinnable(), batchRuns) }
 
 // gathered returns n bytes in one buffer. runs are where they lie in the array; those of a chunk
-// should come together. Off of the first byte is off.
+// should come together. The Off of the first run is off.
 func (a *Array) gathered(
 	ctx context.Context, off, n int64, runs iter.Seq[layout.Run],
 ) (*Pieces, error) {
@@ -137,9 +138,15 @@ func (a *Array) readsPlain(n int64) bool {
 	return a.gen.Plain && n > plainCached && !a.gen.Objects.IsBounded() && !a.remote
 }
 
+// errBusy says that not all of an array is stored any more, so that a read takes more memory.
+var errBusy = errors.New("not all is stored")
+
 // plain returns bytes [off, off+n), which lie in objects as they are. They take no memory but that
-// of the reply.
+// of the reply. It is errBusy if the array has become busy, also while the read waited.
 func (a *Array) plain(ctx context.Context, off, n int64) (*Pieces, error) {
+	if a.draft.IsBusy() {
+		return nil, errBusy
+	}
 	buf, release := chunk.Buffer(n)
 	if err := a.readPlain(ctx, buf, off); err != nil {
 		release()

@@ -95,13 +95,13 @@ func New(
 }
 
 // Pieces are the bytes of a read, in order, in memory that is shared with the
-// cache: they must not be written to, nor used after Release.
+// cache: they must not be written to, nor used after Release. Pieces must not be copied.
 type Pieces struct {
 	Bufs [][]byte
 
 	only    [1][]byte // most reads need no more: Bufs is a slice of it then
-	pinned  []need
-	release func() // gives back other memory of Bufs; may be nil
+	pinned  []need    // chunks that Release unpins
+	release func()    // gives back other memory of Bufs; may be nil
 
 	requests *chunk.Semaphore // nil: it holds no room there
 	room     int64
@@ -165,12 +165,10 @@ const needBytes = 512
 // released. Before it waits, it lists only a few runs.
 func (a *Array) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 	if a.readsPlain(n) && !a.draft.IsBusy() {
-		return a.within(ctx, n, func() (*Pieces, error) {
-			if a.draft.IsBusy() {
-				return a.gathered(ctx, off, n, a.gen.RunsByChunk(off, n))
-			}
-			return a.plain(ctx, off, n)
-		})
+		p, err := a.within(ctx, n, func() (*Pieces, error) { return a.plain(ctx, off, n) })
+		if err != errBusy {
+			return p, err
+		}
 	}
 	l := a.few(off, n)
 	return a.within(ctx, a.room(off, n, l), func() (*Pieces, error) {
@@ -211,7 +209,7 @@ type list struct {
 	Pieces
 	runs  []listedRun
 	needs []need
-	most  int // needs
+	most  int // needs that it may have
 
 	firstRun  [1]listedRun
 	firstNeed [1]need

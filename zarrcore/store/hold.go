@@ -33,7 +33,7 @@ func (s *Store) Hold(ctx context.Context, dir, as string) (*Store, error) {
 	h, ok := s.driver.(Holder)
 	switch {
 	case (!ok || rel == "") && dir == as:
-		return &Store{Reader: s.Reader, name: s.name, shared: true}, nil
+		return &Store{Reader: s.Reader, name: s.name, traits: s.traits, shared: true}, nil
 	case !ok:
 		return nil, annotate("open", dir, fmt.Errorf("it cannot be held as %q: %w", as,
 			errors.ErrUnsupported))

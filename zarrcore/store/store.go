@@ -89,6 +89,7 @@ func (s *Store) Name() string { return s.name }
 func (s *Store) Wrapped(wrap func(Driver) Driver) *Store {
 	w := *s
 	w.driver, w.shared = wrap(s.driver), true
+	w.traits = TraitsOf(w.driver)
 	return &w
 }
 
