@@ -100,7 +100,7 @@ type Pieces struct {
 	Bufs [][]byte
 
 	only    [1][]byte // most reads need no more: Bufs is a slice of it then
-	pinned  []need    // chunks that Release unpins
+	needs   []need    // chunks of Bufs: Release unpins those that are pinned
 	release func()    // gives back other memory of Bufs; may be nil
 
 	requests *chunk.Semaphore // nil: it holds no room there
@@ -119,7 +119,7 @@ func inBuffer(buf []byte, release func()) *Pieces {
 
 // Release ends the use of the bytes.
 func (p *Pieces) Release() {
-	unpin(p.pinned)
+	unpin(p.needs)
 	if p.release != nil {
 		p.release()
 	}
@@ -207,9 +207,8 @@ type listedRun struct {
 // for one run, as most of them have.
 type list struct {
 	Pieces
-	runs  []listedRun
-	needs []need
-	most  int // needs that it may have
+	runs []listedRun
+	most int // needs that it may have
 
 	firstRun  [1]listedRun
 	firstNeed [1]need
@@ -314,7 +313,7 @@ func (a *Array) slices(ctx context.Context, n int64, l *list) (*Pieces, error) {
 	if err := a.pinAll(ctx, l.needs); err != nil {
 		return nil, err
 	}
-	l.pinned, l.Bufs = l.needs, slices.Grow(l.only[:0], len(l.runs))
+	l.Bufs = slices.Grow(l.only[:0], len(l.runs))
 	for i := range l.runs {
 		l.Bufs = a.appendRun(l.Bufs, &l.needs[l.runs[i].need], l.runs[i].Run)
 	}
