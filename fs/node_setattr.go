@@ -25,14 +25,18 @@ var (
 func (n *fileNode) Setattr(
 	ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut,
 ) syscall.Errno {
+	size, sized := in.GetSize()
 	if fh == nil {
-		if errno := n.stalenessUnlessOpen(ctx); errno != 0 {
+		staleness := n.stalenessUnlessOpen
+		if sized {
+			staleness = n.staleness
+		}
+		if errno := staleness(ctx); errno != 0 {
 			return errno
 		}
 	}
 	out.Ino = n.Number()
 	n.sayModesStay(in)
-	size, sized := in.GetSize()
 	if sized {
 		defer n.use().sizing.Begin(wire.Thread(ctx))()
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)

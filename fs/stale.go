@@ -44,8 +44,10 @@ func (b *base) staleness(ctx context.Context) syscall.Errno {
 	return 0
 }
 
-// stalenessUnlessOpen is staleness for requests that come by a name or from an open file: the
-// kernel does not say which. It looks no name up for an open file, so what is open serves.
+// stalenessUnlessOpen is staleness for requests that change no content, and come by a name or from
+// an open file: the kernel does not say which. It looks no name up for an open file, so what is
+// open serves. But a file counts as open until its RELEASE, which comes after its close. Therefore
+// what changes content by a name asks for staleness: it might come by the name of another file.
 func (b *base) stalenessUnlessOpen(ctx context.Context) syscall.Errno {
 	if b.Place().IsOpen() {
 		return 0
