@@ -24,6 +24,7 @@ type handle struct {
 	where   func() string // node.path, made once: each READ asks for it
 	content view.Content
 	isArray bool           // the view is a view.ArrayView
+	writes  bool           // it is that of a writer
 	direct  bool           // its reads pass the page cache by; those of a mapping do not
 	backing *material.File // nil: it is not a passthrough handle
 	// the fingerprint at an open at which the kernel drops the pages; "" if it keeps them
@@ -47,11 +48,11 @@ func (h *handle) Read(
 	ctx context.Context, dest []byte, off int64,
 ) (fuse.ReadResult, syscall.Errno) {
 	f := h.node.fs
-	w, paged := h.changing(), f.notes.Of(ctx).Paged
-	h.note(w, off, int64(len(dest)), paged)
+	now, paged := h.look(), f.notes.Of(ctx).Paged
+	h.note(now.w, off, int64(len(dest)), paged)
 	req := f.request(ctx)
 	defer req.End()
-	r, err := h.readFor(req, w, off, int64(len(dest)), paged)
+	r, err := h.readFor(req, now, off, int64(len(dest)), paged)
 	if err == nil {
 		if err = h.refuses(ctx); err != nil {
 			r.Done()
@@ -74,33 +75,45 @@ func (h *handle) refuses(ctx context.Context) error {
 	return h.node.fs.rights.RefusesBytes(rights.UserOf(ctx), h.node.path(), h.content.Rights())
 }
 
-// readFor reads at most n bytes at off, for the page cache if paged is set. w is what changing has
-// returned.
-func (h *handle) readFor(
-	req *wire.Request, w *writing.Array, off, n int64, paged bool,
-) (*view.Found, error) {
-	if paged {
-		return h.readPages(req, w, off, n)
-	}
-	return h.read(req, w, off, n)
+// look is how a READ finds the file's array.
+type look struct {
+	remakes int64          // of the mount, before w was looked up
+	w       *writing.Array // what changing has returned
 }
 
-// read reads at most n bytes at off. w is what changing has returned. It reads again if the file
-// has become another array meanwhile: the bytes may be of neither.
+// look looks at the file's array.
+func (h *handle) look() look {
+	remakes := h.node.fs.writings.Remakes()
+	return look{remakes, h.changing()}
+}
+
+// readFor reads at most n bytes at off, for the page cache if paged is set. now is a look at the
+// array.
+func (h *handle) readFor(
+	req *wire.Request, now look, off, n int64, paged bool,
+) (*view.Found, error) {
+	if paged {
+		return h.readPages(req, now, off, n)
+	}
+	return h.read(req, now, off, n)
+}
+
+// readTries is how often a READ is begun again because arrays became others meanwhile.
+const readTries = 10
+
+// read reads at most n bytes at off. It reads again if the file may have become another array since
+// that look: the bytes may be of neither.
 func (h *handle) read(
-	req *wire.Request, w *writing.Array, off, n int64,
+	req *wire.Request, now look, off, n int64,
 ) (r *view.Found, err error) {
-	for {
-		made := w.TimesMade()
-		if r, err = h.readOf(req, w, off, n); err != nil || r.N == 0 || req.Err() != nil {
+	for try := 0; ; try++ {
+		r, err = h.readOf(req, now.w, off, n)
+		if err != nil || req.Err() != nil || try == readTries ||
+			h.node.fs.writings.Remakes() == now.remakes {
 			return r, err
 		}
-		now := h.changing()
-		if w.TimesMade() == made && (now == w || now.TimesMade() == 0) {
-			return r, nil
-		}
 		r.Done()
-		w = now
+		now = h.look()
 	}
 }
 
@@ -153,61 +166,48 @@ func (h *handle) sizeOf(w *writing.Array) int64 {
 	return min(size, now)
 }
 
-// rewrites are what the .npy of a file's array does to the file.
-type rewrites struct {
-	times int  // it was written and became the array so many times
-	lasts bool // not all of it has come
-}
-
-// rewrites returns those of the file's array. While one lasts, the kernel would fill what has not
-// come of a page with zeros. A program that has taken the page by then sees them once the file has
-// grown.
-func (h *handle) rewrites() rewrites {
-	w := h.changing()
-	if w == nil || view.IsHeaded(h.node.view) {
-		return rewrites{}
+// isRewritten reports whether not all of a .npy has come that rewrites the file. w is what changing
+// has returned. The kernel would fill what has not come of a page with zeros. A program that has
+// taken the page by then sees them once the file has grown. A program that writes the .npy itself
+// may map what it has written.
+func (h *handle) isRewritten(w *writing.Array) bool {
+	if h.writes && view.IsHeaded(h.node.view) {
+		return false
 	}
-	return rewrites{w.TimesMade(), w.IsArriving()}
+	return w != nil && (w.IsArriving() || w.Awaiting(h.node.view) != nil)
 }
 
-// readPages is read for the page cache.
+// readPages is read for the page cache. It reads again where it finds less than the kernel asks
+// for. The rest may have come meanwhile, or the kernel has to note the size of the file.
 func (h *handle) readPages(
-	req *wire.Request, w *writing.Array, off, n int64,
+	req *wire.Request, now look, off, n int64,
 ) (*view.Found, error) {
-	was := h.rewrites()
-	r, err := h.read(req, w, off, n)
-	if err == nil && int64(r.N) < n {
-		r, err = h.readShort(req, r, off, n, was)
-	}
-	if err == nil && int64(r.N) < n && h.rewrites().lasts {
-		r.Done()
-		return nil, fmt.Errorf("%w: the array is being rewritten, read it later", syscall.ESTALE)
-	}
-	return r, err
-}
-
-// readShort answers a READ for the page cache that has found only r, less than the kernel asks for.
-// It reads again if the rest of the file has come meanwhile, and until the kernel has noted the
-// size of the file. was is what there was before r was read.
-func (h *handle) readShort(
-	req *wire.Request, r *view.Found, off, n int64, was rewrites,
-) (_ *view.Found, err error) {
-	for now := h.rewrites(); now != was && !now.lasts; now = h.rewrites() {
-		was = now
-		r.Done()
-		if r, err = h.read(req, h.changing(), off, n); err != nil {
-			return nil, err
+	var end time.Time // of the wait for the kernel
+	for {
+		was, wasRewritten := now, h.isRewritten(now.w)
+		r, err := h.read(req, now, off, n)
+		if err != nil || int64(r.N) == n {
+			return r, err
 		}
-	}
-	end := time.Now().Add(wire.SizeWait)
-	for int64(r.N) < n && h.node.isOverrated(off+int64(r.N)) && time.Now().Before(end) {
-		r.Done()
-		time.Sleep(wire.SizeAsked)
-		if r, err = h.read(req, h.changing(), off, n); err != nil {
-			return nil, err
+		if end.IsZero() {
+			end = time.Now().Add(wire.SizeWait)
 		}
+		now = h.look()
+		isRewritten, isLate := h.isRewritten(now.w), !time.Now().Before(end)
+		hasChanged := wasRewritten || now.remakes != was.remakes
+		switch {
+		case !isLate && hasChanged && !isRewritten: // all of it has come
+		case !isLate && h.node.isOverrated(off+int64(r.N)):
+			time.Sleep(wire.SizeAsked)
+		case isRewritten:
+			r.Done()
+			return nil, fmt.Errorf("%w: the array is being rewritten, read it later",
+				syscall.ESTALE)
+		default:
+			return r, nil
+		}
+		r.Done()
 	}
-	return r, nil
 }
 
 // isOverrated reports whether the kernel still believes that the file has a byte at off, though it

@@ -62,7 +62,7 @@ func (n opening) openForWriting(v view.ArrayView) (gofuse.FileHandle, uint32, sy
 	f.count.OpenWrite.Add(1)
 	h := newHandle(n.fileNode, c)
 	n.announce(h.size())
-	h.direct = true
+	h.direct, h.writes = true, true
 	opened := &writer{handle: h,
 		Handle: writing.NewHandle(w, v, n.fileNode, wire.Caller(n.ctx))}
 	return opened, fuse.FOPEN_DIRECT_IO, 0

@@ -44,7 +44,7 @@ func (n opening) openHeaderless(v view.ArrayView) gofuse.FileHandle {
 	f.count.Opens.Add(1)
 	f.count.OpenWrite.Add(1)
 	h := newHandle(n.fileNode, writing.Headerless(w, v))
-	h.direct = true
+	h.direct, h.writes = true, true
 	return &headerless{&writer{handle: h, Handle: writing.NewHandle(w, v, n.fileNode, by)}, x}
 }
 

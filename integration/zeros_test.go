@@ -82,13 +82,27 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 	}
 }
 
-// TestOpenReaderSeesNoZeros: a program has a.raw open by the page cache and reads it all the time,
-// while another one rewrites the array by a.npy. It may reach the end or get ESTALE, but reads no
-// zeros.
+// TestOpenReaderSeesNoZeros: a program has a file open by the page cache and reads it all the time.
+// Another one rewrites the array by a.npy. The first one may reach the end or get ESTALE, but reads
+// no zeros.
 func TestOpenReaderSeesNoZeros(t *testing.T) {
 	const elements = 200_000
-	for _, c := range []struct{ what, format, shards string }{
-		{"format 2", "2", ""}, {"format 3", "3", ""}, {"shards", "3", "100000"},
+	whole := npyOfSevens(elements)
+	overwrite := func(path string) error { return writeFile(path, whole) }
+	rename := func(path string) error {
+		temporary := filepath.Join(filepath.Dir(path), ".a.npy.Xy7z12")
+		return cmp.Or(writeFile(temporary, whole), os.Rename(temporary, path))
+	}
+	for _, c := range []struct {
+		what, format, shards, read string
+		rewrite                    func(path string) error
+	}{
+		{"format 2", "2", "", "a.raw", overwrite},
+		{"format 3", "3", "", "a.raw", overwrite},
+		{"shards", "3", "100000", "a.raw", overwrite},
+		{"npy", "3", "", "a.npy", overwrite},
+		{"renamed onto", "3", "", "a.raw", rename},
+		{"renamed onto npy", "3", "", "a.npy", rename},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			store := filepath.Join(t.TempDir(), "s.zarr")
@@ -100,7 +114,6 @@ func TestOpenReaderSeesNoZeros(t *testing.T) {
 			}
 			run(t, zarrfs(t), array...)
 			before := started(t, store)
-			whole := npyOfSevens(elements)
 			if err := writeFile(before.path("a.npy"), whole); err != nil {
 				t.Fatal(err)
 			}
@@ -108,38 +121,27 @@ func TestOpenReaderSeesNoZeros(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := started(t, store, "--io", "cached")
-			f, err := os.Open(d.path("a.raw"))
+			var done atomic.Bool
+			var rewriting sync.WaitGroup
+			rounds := 0
+			f, err := os.Open(d.path(c.read))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			var done atomic.Bool
-			var rewriting sync.WaitGroup
-			rounds := 0
 			rewriting.Go(func() {
 				defer done.Store(true)
 				for end := time.Now().Add(raceTime()); time.Now().Before(end); rounds++ {
-					if err := writeFile(d.path("a.npy"), whole); err != nil {
+					if err := c.rewrite(d.path("a.npy")); err != nil {
 						t.Errorf("round %d: %v", rounds, err)
 						return
 					}
 				}
 			})
 			reads, stale, zeros := 0, 0, 0
-			p := make([]byte, 1<<16)
 			for ; !done.Load(); reads++ {
-				for off := int64(0); ; {
-					n, err := f.ReadAt(p, off)
-					zeros += min(1, bytes.Count(p[:n], []byte{0}))
-					if errors.Is(err, syscall.ESTALE) {
-						stale++
-					} else if err != nil && err != io.EOF {
-						t.Error(err)
-					}
-					if off += int64(n); err != nil {
-						break
-					}
-				}
+				z, s := zerosOf(t, f)
+				zeros, stale = zeros+z, stale+s
 			}
 			rewriting.Wait()
 			t.Logf("rewritten: %d, read: %d, stale: %d, zeros: %d", rounds, reads, stale, zeros)
@@ -147,6 +149,25 @@ func TestOpenReaderSeesNoZeros(t *testing.T) {
 				t.Errorf("%d pieces with zeros that nobody wrote", zeros)
 			}
 		})
+	}
+}
+
+// zerosOf reads an open file of sevens in pieces, behind the header of a .npy. It returns in how
+// many pieces there are zeros, and how many reads are ESTALE.
+func zerosOf(t *testing.T, f *os.File) (zeros, stale int) {
+	t.Helper()
+	p := make([]byte, 1<<16)
+	for off := int64(len(npyOfSevens(0))); ; {
+		n, err := f.ReadAt(p, off)
+		zeros += min(1, bytes.Count(p[:n], []byte{0}))
+		if errors.Is(err, syscall.ESTALE) {
+			stale++
+		} else if err != nil && err != io.EOF {
+			t.Error(err)
+		}
+		if off += int64(n); err != nil {
+			return zeros, stale
+		}
 	}
 }
 

@@ -58,6 +58,7 @@ func (f *Files) Overwrite(
 func (f *Files) overwriteBeside(
 	x *transient.File, path string, header npy.Info, t dtype.Type,
 ) error {
+	defer f.Writings.Remake()()
 	arr, err := f.H.Overwrite(f.Ctx, path, header.Shape, t, header.Fortran)
 	if err != nil {
 		return errno.Refused(err)

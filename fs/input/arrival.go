@@ -20,7 +20,6 @@ type Arrival struct {
 	resumed bool // the file was closed before its end, and nothing was written to it since
 	shown   bool // readers see all of the file: it was closed before its end
 	making  bool // the header is complete, and the array is being made of it
-	made    int  // how many times that began
 }
 
 // Came is how much has come of a .npy file, in bytes.
@@ -60,7 +59,6 @@ func (a *Arrival) Make() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.making = true
-	a.made++
 }
 
 // Resume notes what had come when the last program closed the file before its end.
@@ -79,13 +77,6 @@ func (a *Arrival) Shown() (n int64, ok bool) {
 		return 0, true
 	}
 	return a.came.Reach - a.came.Header, a.came.InOrder && !a.shown && a.came.Reach < a.came.Whole
-}
-
-// Made returns another number after each time at which the file became another array.
-func (a *Arrival) Made() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.made
 }
 
 // Wrote notes that the bytes from off up to end were written.

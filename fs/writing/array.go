@@ -77,12 +77,13 @@ type Mount struct {
 // Arrays are the arrays of a mount that are written to.
 type Arrays struct {
 	Mount
-	states pathstate.Parts[Part]
+	states  pathstate.Parts[Part]
+	remakes atomic.Int64
 }
 
 // New returns the arrays of a mount that are written to: none yet.
 func New(of Mount, states pathstate.Parts[Part]) *Arrays {
-	return &Arrays{of, states}
+	return &Arrays{Mount: of, states: states}
 }
 
 // Part is what the mount knows of the array at a path that programs write, or have written.
@@ -102,6 +103,17 @@ func (p *Part) IsEmpty() bool { return p.Carried.IsEmpty() && p.short.isEmpty() 
 
 // Find returns the array at path if programs write to it or not all of it is stored, otherwise nil.
 func (t *Arrays) Find(path string) *Array { return t.FindAt(pathstate.At(path)) }
+
+// Remake notes that a .npy is about to make an array another one, and returns a function that notes
+// that it has.
+func (t *Arrays) Remake() (done func()) {
+	t.remakes.Add(1)
+	return func() { t.remakes.Add(1) }
+}
+
+// Remakes returns another number after each beginning and end of what Remake notes. What was read
+// while it stayed the same is of one array.
+func (t *Arrays) Remakes() int64 { return t.remakes.Load() }
 
 // FindAt is Find for the path that where returns, also if a rename comes just then.
 func (t *Arrays) FindAt(where func() string) *Array {
@@ -357,6 +369,7 @@ func (w *Array) ExpectHeader(
 	) {
 		w.table.Compared.Arrives(w.Path(), w.npy.view, text)
 		w.npy.come.Make()
+		defer w.table.Remake()()
 		arr, err := create(ctx, header.Shape, t, header.Fortran)
 		if err != nil {
 			w.npy.come.Settle()
@@ -372,14 +385,6 @@ func (w *Array) ExpectHeader(
 		}
 		return input.OneArray{Array: shown, Seam: &w.npy.seam}, err
 	})
-}
-
-// TimesMade returns how many times a .npy has made w another array; w may be nil.
-func (w *Array) TimesMade() int {
-	if w == nil {
-		return 0
-	}
-	return w.npy.come.Made()
 }
 
 // IsArriving reports whether a .npy is being written, of which not all has come.
