@@ -27,6 +27,7 @@ import (
 func serve(ctx context.Context, c *mountConfig) error {
 	ballast := tuneRuntime()
 	defer runtime.KeepAlive(ballast)
+	go mapCode()
 	v, log, err := start(ctx, c)
 	if err == nil {
 		warnFirst(ctx, c, v.store, v.hierarchy, log)
