@@ -10,8 +10,8 @@ import (
 
 // mapCode asks the kernel for all pages of this program's code and constants. Otherwise the first
 // request of each kind takes a page fault for each 64 KiB of code that it runs. The libraries of
-// cloud stores have doubled the code: the first READ of a mount took 222 µs in place of 157 µs. It
-// fails before Linux 5.14, and nothing depends on it.
+// cloud stores have doubled the code: the first READ of a mount took 222 µs in place of 157 µs. The
+// call fails before Linux 5.14, and nothing depends on it.
 func mapCode() {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
