@@ -24,7 +24,7 @@ type handle struct {
 	where   func() string // node.path, made once: each READ asks for it
 	content view.Content
 	isArray bool           // the view is a view.ArrayView
-	writes  bool           // it is that of a writer
+	writes  bool           // programs write by it
 	direct  bool           // its reads pass the page cache by; those of a mapping do not
 	backing *material.File // nil: it is not a passthrough handle
 	// the fingerprint at an open at which the kernel drops the pages; "" if it keeps them
@@ -75,16 +75,31 @@ func (h *handle) refuses(ctx context.Context) error {
 	return h.node.fs.rights.RefusesBytes(rights.UserOf(ctx), h.node.path(), h.content.Rights())
 }
 
-// look is how a READ finds the file's array.
+// look is how a request finds the file's array.
 type look struct {
-	remakes int64          // of the mount, before w was looked up
-	w       *writing.Array // what changing has returned
+	arr       *zarrcore.Array // what array has returned
+	remakes   int64           // of the mount that had begun
+	running   bool            // not all of them had ended
+	w         *writing.Array  // what changing has returned, after all that
+	rewritten bool            // isRewritten
 }
 
 // look looks at the file's array.
-func (h *handle) look() look {
-	remakes := h.node.fs.writings.Remakes()
-	return look{remakes, h.changing()}
+func (h *handle) look() (now look) {
+	now.arr = h.array()
+	now.remakes, now.running = h.node.fs.writings.Remakes()
+	now.w = h.changing()
+	now.rewritten = h.isRewritten(now.w)
+	return now
+}
+
+// isRemadeSince reports whether the file may have become another array since that look. Bytes that
+// were read meanwhile may be of neither.
+func (h *handle) isRemadeSince(l look) bool {
+	if begun, _ := h.node.fs.writings.Remakes(); begun == l.remakes && !l.running {
+		return false
+	}
+	return h.array() != l.arr // each change of its length makes another value
 }
 
 // readFor reads at most n bytes at off, for the page cache if paged is set. now is a look at the
@@ -98,23 +113,25 @@ func (h *handle) readFor(
 	return h.read(req, now, off, n)
 }
 
-// readTries is how often a READ is begun again because arrays became others meanwhile.
-const readTries = 10
+// lookTries is how often a request is begun again because the array became another one meanwhile.
+const lookTries = 10
 
-// read reads at most n bytes at off. It reads again if the file may have become another array since
-// that look: the bytes may be of neither.
+// errRewritten says that a request has found no state of the array that lasts.
+var errRewritten = fmt.Errorf("%w: the array is being rewritten, read it later", syscall.ESTALE)
+
+// read reads at most n bytes at off, after that look.
 func (h *handle) read(
 	req *wire.Request, now look, off, n int64,
 ) (r *view.Found, err error) {
-	for try := 0; ; try++ {
+	for range lookTries {
 		r, err = h.readOf(req, now.w, off, n)
-		if err != nil || req.Err() != nil || try == readTries ||
-			h.node.fs.writings.Remakes() == now.remakes {
+		if err != nil || req.Err() != nil || !h.isRemadeSince(now) {
 			return r, err
 		}
 		r.Done()
 		now = h.look()
 	}
+	return nil, errRewritten
 }
 
 // changing returns the file's array while programs write to it, otherwise nil.
@@ -156,7 +173,7 @@ func (h *handle) sizeOf(w *writing.Array) int64 {
 	if w == nil {
 		return size
 	}
-	if arr := h.array(); arr == nil || !w.IsArriving() || arr.Live() != w.Live() {
+	if arr := h.array(); arr == nil || !w.IsArriving() || w.IsOfOther(arr) {
 		return size
 	}
 	now, ok := w.Size(h.node.view)
@@ -166,15 +183,16 @@ func (h *handle) sizeOf(w *writing.Array) int64 {
 	return min(size, now)
 }
 
-// isRewritten reports whether not all of a .npy has come that rewrites the file. w is what changing
-// has returned. The kernel would fill what has not come of a page with zeros. A program that has
-// taken the page by then sees them once the file has grown. A program that writes the .npy itself
-// may map what it has written.
+// isRewritten reports whether a .npy rewrites the file, and not all of it has come. w is what
+// changing has returned. The kernel would fill what has not come of a page with zeros. A program
+// that has taken the page by then sees them once the file has grown. A program that is alone to
+// write the .npy may map what it has written.
 func (h *handle) isRewritten(w *writing.Array) bool {
-	if h.writes && view.IsHeaded(h.node.view) {
+	v := h.node.view
+	if w == nil || !h.isArray || h.writes && view.IsHeaded(v) && w.OpensOf(v) == 1 {
 		return false
 	}
-	return w != nil && (w.IsArriving() || w.Awaiting(h.node.view) != nil)
+	return w.IsArriving() || w.Awaiting(v) != nil
 }
 
 // readPages is read for the page cache. It reads again where it finds less than the kernel asks
@@ -184,7 +202,7 @@ func (h *handle) readPages(
 ) (*view.Found, error) {
 	var end time.Time // of the wait for the kernel
 	for {
-		was, wasRewritten := now, h.isRewritten(now.w)
+		was := now
 		r, err := h.read(req, now, off, n)
 		if err != nil || int64(r.N) == n {
 			return r, err
@@ -193,16 +211,14 @@ func (h *handle) readPages(
 			end = time.Now().Add(wire.SizeWait)
 		}
 		now = h.look()
-		isRewritten, isLate := h.isRewritten(now.w), !time.Now().Before(end)
-		hasChanged := wasRewritten || now.remakes != was.remakes
+		isLate, hasChanged := !time.Now().Before(end), was.rewritten || h.isRemadeSince(was)
 		switch {
-		case !isLate && hasChanged && !isRewritten: // all of it has come
+		case !isLate && hasChanged && !now.rewritten: // all of it has come
 		case !isLate && h.node.isOverrated(off+int64(r.N)):
 			time.Sleep(wire.SizeAsked)
-		case isRewritten:
+		case now.rewritten || h.node.isShortened(off+int64(r.N), off+n):
 			r.Done()
-			return nil, fmt.Errorf("%w: the array is being rewritten, read it later",
-				syscall.ESTALE)
+			return nil, errRewritten
 		default:
 			return r, nil
 		}
@@ -214,6 +230,13 @@ func (h *handle) readPages(
 // was truncated.
 func (n *fileNode) isOverrated(off int64) bool {
 	return n.use().sizing.Overrates(off, n.Number(), n.inMount)
+}
+
+// isShortened reports whether the kernel still believes that the file has a byte at off, though it
+// got another size a moment ago. The kernel has asked for bytes up to end.
+func (n *fileNode) isShortened(off, end int64) bool {
+	since := time.Since(time.Unix(0, n.use().sized.Load()))
+	return since < wire.SizeWait && wire.Shows(n.inMount(), n.Number(), off, end)
 }
 
 // note counts a READ of at most n bytes that finds something, and adds it to the file's habit,
@@ -245,25 +268,41 @@ func (h *handle) note(w *writing.Array, off, n int64, paged bool) {
 }
 
 // Lseek answers SEEK_DATA and SEEK_HOLE. Holes are chunks that were never written and read as zero,
-// so that cp and tar can skip them.
+// so that cp and tar can skip them. They take what follows the last data for a hole. So it is
+// ESTALE where only the rest of a .npy has not come yet.
 func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
 	req := h.node.fs.request(ctx)
 	defer req.End()
-	size := h.size()
-	if off >= uint64(size) {
-		return 0, syscall.ENXIO
+	for range lookTries {
+		now := h.look()
+		at, err := h.seek(req, h.sizeOf(now.w), off, whence)
+		switch {
+		case h.isRemadeSince(now):
+			continue
+		case err == view.ErrNoData && (now.rewritten || h.look().rewritten):
+			return 0, h.node.fs.AnswerRead("seek", h.node.path(), errRewritten)
+		case err == view.ErrNoData:
+			return 0, syscall.ENXIO
+		case err != nil:
+			return 0, h.node.fs.Errors.Errno("seek", h.node.path(), err)
+		}
+		return uint64(at), 0
 	}
-	at, err := view.Seek(req, h.content, int64(off), whence)
+	return 0, h.node.fs.AnswerRead("seek", h.node.path(), errRewritten)
+}
+
+// seek is Lseek in a file of that size.
+func (h *handle) seek(
+	req *wire.Request, size int64, off uint64, whence uint32,
+) (at int64, err error) {
+	if off >= uint64(size) {
+		return 0, view.ErrNoData
+	}
+	at, err = view.Seek(req, h.content, int64(off), whence)
 	if err == nil && whence == unix.SEEK_DATA && at >= size {
 		err = view.ErrNoData
 	}
-	if err == view.ErrNoData {
-		return 0, syscall.ENXIO
-	}
-	if err != nil {
-		return 0, h.node.fs.Errors.Errno("seek", h.node.path(), err)
-	}
-	return uint64(min(at, size)), 0
+	return min(at, size), err
 }
 
 // Release forgets the open file.

@@ -29,7 +29,7 @@ func (n *fileNode) Setattr(
 	if fh == nil {
 		staleness := n.stalenessUnlessOpen
 		if sized {
-			staleness = n.staleness
+			staleness = n.stalenessToChange
 		}
 		if errno := staleness(ctx); errno != 0 {
 			return errno

@@ -39,7 +39,7 @@ func (b *base) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errn
 func (b *base) Setxattr(
 	ctx context.Context, attr string, data []byte, flags uint32,
 ) syscall.Errno {
-	if errno := b.staleness(ctx); errno != 0 {
+	if errno := b.stalenessToChange(ctx); errno != 0 {
 		return errno
 	}
 	return b.fs.attributes.Set(ctx, &b.Node, attr, data, flags)
@@ -47,7 +47,7 @@ func (b *base) Setxattr(
 
 // Removexattr removes an attribute, the names of the axes, or a setting.
 func (b *base) Removexattr(ctx context.Context, attr string) syscall.Errno {
-	if errno := b.staleness(ctx); errno != 0 {
+	if errno := b.stalenessToChange(ctx); errno != 0 {
 		return errno
 	}
 	return b.fs.attributes.Remove(ctx, &b.Node, attr)

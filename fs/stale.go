@@ -44,10 +44,18 @@ func (b *base) staleness(ctx context.Context) syscall.Errno {
 	return 0
 }
 
-// stalenessUnlessOpen is staleness for requests that change no content, and come by a name or from
-// an open file: the kernel does not say which. It looks no name up for an open file, so what is
-// open serves. But a file counts as open until its RELEASE, which comes after its close. Therefore
-// what changes content by a name asks for staleness: it might come by the name of another file.
+// stalenessToChange is staleness for a request that changes what the node shows. It ends the call.
+func (b *base) stalenessToChange(ctx context.Context) syscall.Errno {
+	errno := b.staleness(ctx)
+	if errno == 0 {
+		b.fs.again.Ended(wire.Thread(ctx))
+	}
+	return errno
+}
+
+// stalenessUnlessOpen is staleness for requests that change nothing, and come by a name or from an
+// open file: the kernel does not say which. It looks no name up for an open file, so what is open
+// serves. But the kernel may also come to an open file by the name of another one.
 func (b *base) stalenessUnlessOpen(ctx context.Context) syscall.Errno {
 	if b.Place().IsOpen() {
 		return 0

@@ -52,6 +52,15 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 		{"renamed onto beside it", "a.raw", func(path string, round int) error {
 			return saveByRename(strings.TrimSuffix(path, "raw")+"npy", round)
 		}},
+		{"renamed onto what a writer has open", "a.raw", func(path string, round int) error {
+			npy := strings.TrimSuffix(path, "raw") + "npy"
+			writer, err := os.OpenFile(npy, os.O_RDWR, 0)
+			if err != nil {
+				return err
+			}
+			defer writer.Close()
+			return saveByRename(npy, round)
+		}},
 		{"removed and saved", "a.npy", func(path string, round int) error {
 			if err := os.Remove(path); err != nil {
 				return err
@@ -87,15 +96,19 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 // no zeros.
 func TestOpenReaderSeesNoZeros(t *testing.T) {
 	const elements = 200_000
-	whole := npyOfSevens(elements)
-	overwrite := func(path string) error { return writeFile(path, whole) }
-	rename := func(path string) error {
+	whole, half := npyOfSevens(elements), npyOfSevens(elements/2)
+	overwrite := func(path string, _ int) error { return writeFile(path, whole) }
+	renamed := func(path string, data []byte) error {
 		temporary := filepath.Join(filepath.Dir(path), ".a.npy.Xy7z12")
-		return cmp.Or(writeFile(temporary, whole), os.Rename(temporary, path))
+		return cmp.Or(writeFile(temporary, data), os.Rename(temporary, path))
+	}
+	rename := func(path string, _ int) error { return renamed(path, whole) }
+	change := func(path string, round int) error {
+		return renamed(path, [][]byte{half, whole}[round%2])
 	}
 	for _, c := range []struct {
 		what, format, shards, read string
-		rewrite                    func(path string) error
+		rewrite                    func(path string, round int) error
 	}{
 		{"format 2", "2", "", "a.raw", overwrite},
 		{"format 3", "3", "", "a.raw", overwrite},
@@ -103,6 +116,8 @@ func TestOpenReaderSeesNoZeros(t *testing.T) {
 		{"npy", "3", "", "a.npy", overwrite},
 		{"renamed onto", "3", "", "a.raw", rename},
 		{"renamed onto npy", "3", "", "a.npy", rename},
+		{"another length", "3", "", "a.raw", change},
+		{"another length npy", "3", "", "a.npy", change},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			store := filepath.Join(t.TempDir(), "s.zarr")
@@ -132,7 +147,7 @@ func TestOpenReaderSeesNoZeros(t *testing.T) {
 			rewriting.Go(func() {
 				defer done.Store(true)
 				for end := time.Now().Add(raceTime()); time.Now().Before(end); rounds++ {
-					if err := c.rewrite(d.path("a.npy")); err != nil {
+					if err := c.rewrite(d.path("a.npy"), rounds); err != nil {
 						t.Errorf("round %d: %v", rounds, err)
 						return
 					}
@@ -169,6 +184,45 @@ func zerosOf(t *testing.T, f *os.File) (zeros, stale int) {
 			return zeros, stale
 		}
 	}
+}
+
+// TestDataIsFoundWhileRewritten: programs that copy holes ask where data begins. While a file is
+// renamed onto the array, data begins at once, or the answer is ESTALE. There is never a hole.
+func TestDataIsFoundWhileRewritten(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	run(t, zarrfs(t), "create", store, "--group")
+	d := started(t, store, "--create-chunks", "1000", "--create-codecs", "none")
+	if err := writeFile(d.path("a.npy"), npyOfSevens(5_000)); err != nil {
+		t.Fatal(err)
+	}
+	var done atomic.Bool
+	var rewriting sync.WaitGroup
+	rewriting.Go(func() {
+		defer done.Store(true)
+		round := 0
+		for end := time.Now().Add(raceTime()); time.Now().Before(end); round++ {
+			if err := saveByRename(d.path("a.npy"), round); err != nil {
+				t.Errorf("round %d: %v", round, err)
+				return
+			}
+		}
+	})
+	f, err := os.Open(d.path("a.raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	looks, stale := 0, 0
+	for ; !done.Load(); looks++ {
+		at, err := unix.Seek(int(f.Fd()), 20_000, unix.SEEK_DATA)
+		if err == syscall.ESTALE {
+			stale++
+		} else if err != nil || at != 20_000 {
+			t.Errorf("data begins at %d, %v, expected 20000", at, err)
+		}
+	}
+	rewriting.Wait()
+	t.Logf("%d looks, %d of them stale", looks, stale)
 }
 
 // TestGrowingFileIsReadDirectly: an open soon after a change of size takes no pages of the kernel,

@@ -33,7 +33,7 @@ func (f *Files) Overwrite(
 	w := f.Writings.Open(pathstate.At(path), old, v)
 	defer w.Close(v)
 	if w.OpensOf(v) > 1 {
-		return f.overwriteBeside(x, path, header, t)
+		return f.overwriteBeside(w, x, header, t)
 	}
 	w.ExpectHeader(func(
 		ctx context.Context, shape []int64, t dtype.Type, fortran bool,
@@ -56,10 +56,10 @@ func (f *Files) Overwrite(
 // overwriteBeside is Overwrite while other programs have the .npy file open for writing. They go on
 // by their own header, so that what they write in another order is refused.
 func (f *Files) overwriteBeside(
-	x *transient.File, path string, header npy.Info, t dtype.Type,
+	w *writing.Array, x *transient.File, header npy.Info, t dtype.Type,
 ) error {
-	defer f.Writings.Remake()()
-	arr, err := f.H.Overwrite(f.Ctx, path, header.Shape, t, header.Fortran)
+	defer w.Remake()()
+	arr, err := f.H.Overwrite(f.Ctx, w.Path(), header.Shape, t, header.Fortran)
 	if err != nil {
 		return errno.Refused(err)
 	}

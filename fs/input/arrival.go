@@ -54,7 +54,8 @@ func (a *Arrival) Begin(c Came) {
 	a.came, a.resumed, a.shown, a.making = c, false, false, false
 }
 
-// Make notes that the header is complete, and that the array is about to be made of it.
+// Make notes that the header is complete, and that the array is about to be made of it. Begin or
+// Made is to be called then.
 func (a *Arrival) Make() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -116,8 +117,16 @@ func (a *Arrival) Came() Came {
 	return a.came
 }
 
-// Settle notes that the file is as its writer wants it.
-func (a *Arrival) Settle() { a.Begin(Came{}) }
+// Made notes that the array is made of the header, or that it cannot be.
+func (a *Arrival) Made() { a.Begin(Came{}) }
+
+// Settle notes that the file is as its writer wants it. That does not hold for an array that is
+// being made: what another program writes meanwhile leaves the rest of it the fill value.
+func (a *Arrival) Settle() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.came, a.resumed, a.shown = Came{}, false, false
+}
 
 // Missing returns an error if the file was closed before all of it had come.
 func (c Came) Missing() error {

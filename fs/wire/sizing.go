@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -62,6 +63,20 @@ func (s *Sizing) Overrates(off int64, number uint64, path func() string) bool {
 	}
 	return size > off
 }
+
+// Shows reports whether the kernel believes that the file at path has a byte at off. The file has
+// that inode number. The kernel has asked for bytes up to end. If its size cannot be known, a whole
+// page behind off says the same: the kernel asks for no page behind the end of the file.
+func Shows(path string, number uint64, off, end int64) bool {
+	size, known := kernelSize(path, number)
+	if !known {
+		return end-off >= pageSize
+	}
+	return size > off
+}
+
+// pageSize is that of the kernel, in bytes.
+var pageSize = int64(os.Getpagesize())
 
 // kernelSize returns the size of the file at path as the kernel believes it, if the file has that
 // inode number. The kernel is asked through the mount, but only for what it knows by itself. A

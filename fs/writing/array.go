@@ -78,7 +78,7 @@ type Mount struct {
 type Arrays struct {
 	Mount
 	states  pathstate.Parts[Part]
-	remakes atomic.Int64
+	remakes remakes
 }
 
 // New returns the arrays of a mount that are written to: none yet.
@@ -104,16 +104,33 @@ func (p *Part) IsEmpty() bool { return p.Carried.IsEmpty() && p.short.isEmpty() 
 // Find returns the array at path if programs write to it or not all of it is stored, otherwise nil.
 func (t *Arrays) Find(path string) *Array { return t.FindAt(pathstate.At(path)) }
 
-// Remake notes that a .npy is about to make an array another one, and returns a function that notes
-// that it has.
-func (t *Arrays) Remake() (done func()) {
-	t.remakes.Add(1)
-	return func() { t.remakes.Add(1) }
+// remakes count how often a .npy makes an array of the mount another one.
+type remakes struct{ begun, ended atomic.Int64 }
+
+// begin notes that it does, and returns a function that notes that it has done so.
+func (r *remakes) begin() (end func()) {
+	r.begun.Add(1)
+	return func() { r.ended.Add(1) }
 }
 
-// Remakes returns another number after each beginning and end of what Remake notes. What was read
-// while it stayed the same is of one array.
-func (t *Arrays) Remakes() int64 { return t.remakes.Load() }
+// Remakes returns how often a .npy has begun to make an array another one, and whether any does so
+// now. While none begins, each array stays what it is.
+func (t *Arrays) Remakes() (begun int64, running bool) {
+	ended := t.remakes.ended.Load() // first: one that ends after that still runs
+	begun = t.remakes.begun.Load()
+	return begun, ended != begun
+}
+
+// Remake notes that a whole .npy is about to be written over the array. It returns a function that
+// notes that all of it is there. Readers see nothing of it until then.
+func (w *Array) Remake() (end func()) {
+	w.npy.come.Make()
+	done := w.table.remakes.begin()
+	return func() {
+		w.npy.come.Made()
+		done()
+	}
+}
 
 // FindAt is Find for the path that where returns, also if a rename comes just then.
 func (t *Arrays) FindAt(where func() string) *Array {
@@ -168,7 +185,7 @@ func (t *Arrays) Open(where func() string, arr *zarrcore.Array, v view.ArrayView
 func (t *Arrays) count(where func() string, arr *zarrcore.Array, v view.ArrayView) (w *Array) {
 	size, changed := sizeOf(arr)
 	t.states.Follow(where, func(p *Part) {
-		if p.It == nil || p.It.isOfOther(arr) {
+		if p.It == nil || p.It.IsOfOther(arr) {
 			p.It = &Array{table: t, at: where(), opens: make(map[view.View]int),
 				npy: npyFile{view: view.Headed()}, row: openRow{by: make(map[*Handle]rowShare)}}
 			p.It.row.of, p.It.others.of = p.It, p.It
@@ -186,9 +203,9 @@ func (t *Arrays) count(where func() string, arr *zarrcore.Array, v view.ArrayVie
 	return w
 }
 
-// isOfOther reports whether programs write to an array of which another program has given the name
+// IsOfOther reports whether programs write to an array of which another program has given the name
 // to arr. They go on with what they have opened, and get errors.
-func (w *Array) isOfOther(arr *zarrcore.Array) bool {
+func (w *Array) IsOfOther(arr *zarrcore.Array) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.arr != nil && arr != nil && w.arr.IsOtherThan(arr)
@@ -335,7 +352,7 @@ func (w *Array) Live() *zarrcore.Array {
 
 // Size returns the size of a view's file.
 func (w *Array) Size(v view.View) (int64, bool) {
-	if in := w.Awaiting(v); in != nil {
+	if in := w.Awaiting(v); in != nil && !in.IsDone() {
 		return in.Size(), true
 	}
 	if w.IsEmpty(v) {
@@ -369,10 +386,10 @@ func (w *Array) ExpectHeader(
 	) {
 		w.table.Compared.Arrives(w.Path(), w.npy.view, text)
 		w.npy.come.Make()
-		defer w.table.Remake()()
+		defer w.table.remakes.begin()()
 		arr, err := create(ctx, header.Shape, t, header.Fortran)
 		if err != nil {
-			w.npy.come.Settle()
+			w.npy.come.Made()
 			return nil, err
 		}
 		w.mu.Lock()
@@ -381,7 +398,7 @@ func (w *Array) ExpectHeader(
 		w.table.Stat.Forget(w.Path())
 		shown, err := arr.InOrder(header.Fortran)
 		if err != nil {
-			w.npy.come.Settle()
+			w.npy.come.Made()
 		}
 		return input.OneArray{Array: shown, Seam: &w.npy.seam}, err
 	})
