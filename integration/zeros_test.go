@@ -98,13 +98,9 @@ func TestOpenReaderSeesNoZeros(t *testing.T) {
 	const elements = 200_000
 	whole, half := npyOfSevens(elements), npyOfSevens(elements/2)
 	overwrite := func(path string, _ int) error { return writeFile(path, whole) }
-	renamed := func(path string, data []byte) error {
-		temporary := filepath.Join(filepath.Dir(path), ".a.npy.Xy7z12")
-		return cmp.Or(writeFile(temporary, data), os.Rename(temporary, path))
-	}
-	rename := func(path string, _ int) error { return renamed(path, whole) }
+	rename := func(path string, _ int) error { return renameOnto(path, whole) }
 	change := func(path string, round int) error {
-		return renamed(path, [][]byte{half, whole}[round%2])
+		return renameOnto(path, [][]byte{half, whole}[round%2])
 	}
 	for _, c := range []struct {
 		what, format, shards, read string
@@ -136,29 +132,17 @@ func TestOpenReaderSeesNoZeros(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := started(t, store, "--io", "cached")
-			var done atomic.Bool
-			var rewriting sync.WaitGroup
-			rounds := 0
 			f, err := os.Open(d.path(c.read))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			rewriting.Go(func() {
-				defer done.Store(true)
-				for end := time.Now().Add(raceTime()); time.Now().Before(end); rounds++ {
-					if err := c.rewrite(d.path("a.npy"), rounds); err != nil {
-						t.Errorf("round %d: %v", rounds, err)
-						return
-					}
-				}
-			})
 			reads, stale, zeros := 0, 0, 0
-			for ; !done.Load(); reads++ {
+			rewrite := func(round int) error { return c.rewrite(d.path("a.npy"), round) }
+			rounds := lookWhile(t, rewrite, func() {
 				z, s := zerosOf(t, f)
-				zeros, stale = zeros+z, stale+s
-			}
-			rewriting.Wait()
+				reads, zeros, stale = reads+1, zeros+z, stale+s
+			})
 			t.Logf("rewritten: %d, read: %d, stale: %d, zeros: %d", rounds, reads, stale, zeros)
 			if zeros > 0 || reads == 0 || rounds == 0 {
 				t.Errorf("%d pieces with zeros that nobody wrote", zeros)
@@ -195,33 +179,22 @@ func TestDataIsFoundWhileRewritten(t *testing.T) {
 	if err := writeFile(d.path("a.npy"), npyOfSevens(5_000)); err != nil {
 		t.Fatal(err)
 	}
-	var done atomic.Bool
-	var rewriting sync.WaitGroup
-	rewriting.Go(func() {
-		defer done.Store(true)
-		round := 0
-		for end := time.Now().Add(raceTime()); time.Now().Before(end); round++ {
-			if err := saveByRename(d.path("a.npy"), round); err != nil {
-				t.Errorf("round %d: %v", round, err)
-				return
-			}
-		}
-	})
 	f, err := os.Open(d.path("a.raw"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	looks, stale := 0, 0
-	for ; !done.Load(); looks++ {
+	rename := func(round int) error { return saveByRename(d.path("a.npy"), round) }
+	lookWhile(t, rename, func() {
+		looks++
 		at, err := unix.Seek(int(f.Fd()), 20_000, unix.SEEK_DATA)
 		if err == syscall.ESTALE {
 			stale++
 		} else if err != nil || at != 20_000 {
 			t.Errorf("data begins at %d, %v, expected 20000", at, err)
 		}
-	}
-	rewriting.Wait()
+	})
 	t.Logf("%d looks, %d of them stale", looks, stale)
 }
 
@@ -353,11 +326,42 @@ func saveInPieces(path string, round int) error {
 // saveByRename writes a .npy as rsync and editors do: under another name, which is then renamed.
 // The shape changes each time.
 func saveByRename(path string, round int) error {
+	return renameOnto(path, npyOfSevens(4_000+1_000*(round%3)))
+}
+
+// renameOnto puts a new file with that data in the place of the one at path.
+func renameOnto(path string, data []byte) error {
 	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".Xy7z12")
-	if err := writeFile(temporary, npyOfSevens(4_000+1_000*(round%3))); err != nil {
+	if err := writeFile(temporary, data); err != nil {
 		return err
 	}
 	return os.Rename(temporary, path)
+}
+
+// keepChanging changes a file as often as it can within raceTime, and returns how often.
+func keepChanging(t *testing.T, change func(round int) error) (rounds int) {
+	for end := time.Now().Add(raceTime()); time.Now().Before(end); rounds++ {
+		if err := change(rounds); err != nil {
+			t.Errorf("round %d: %v", rounds, err)
+			break
+		}
+	}
+	return rounds
+}
+
+// lookWhile calls look again and again while change changes a file. It returns how often that did.
+func lookWhile(t *testing.T, change func(round int) error, look func()) (rounds int) {
+	var done atomic.Bool
+	var changing sync.WaitGroup
+	changing.Go(func() {
+		defer done.Store(true)
+		rounds = keepChanging(t, change)
+	})
+	for !done.Load() {
+		look()
+	}
+	changing.Wait()
+	return rounds
 }
 
 // readWhile lets two readers read a file from its beginning to its end while change changes it, and
@@ -387,13 +391,7 @@ func readWhile(
 			}
 		})
 	}
-	round := 0
-	for end := time.Now().Add(raceTime()); time.Now().Before(end); round++ {
-		if err := change(round); err != nil {
-			t.Errorf("round %d: %v", round, err)
-			break
-		}
-	}
+	keepChanging(t, change)
 	done.Store(true)
 	wg.Wait()
 	return count.Load(), bad
