@@ -195,6 +195,13 @@ func (r *Resolver) resolvePart(ctx context.Context, dir, base string, v view.Vie
 	if err != nil {
 		return Target{}, err
 	}
+	path := n.Path
+	if n.Link != nil {
+		path = n.Link.Target
+	}
+	if a, err = a.Named(ctx, r.h, path); err != nil {
+		return Target{}, err
+	}
 	part, err := view.Sliced(v, expression, a)
 	return Target{n, part}, err
 }

@@ -81,7 +81,7 @@ func (e expression) indexes(m *meta.Array) (along []layout.Indexes, dropped []bo
 	}
 	taken := make([]bool, len(m.Shape))
 	for _, x := range e.items {
-		axis, err := axisOf(m, x.axis)
+		axis, err := axisOf(len(m.Shape), m.DimensionNames, x.axis)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -112,28 +112,48 @@ func axesOf(m *meta.Array) string {
 	return strings.Join(axes, ", ")
 }
 
-// axisOf returns the axis of a number or name. A number counts as a number, also where a dimension
-// has it as its name.
-func axisOf(m *meta.Array, key string) (int, error) {
-	if strings.Trim(key, "0123456789") == "" {
+// axisOf returns the axis of a number or name, of so many axes with these names. A number counts as
+// a number, also where a dimension has it as its name.
+func axisOf(rank int, names []string, key string) (int, error) {
+	if isNumber(key) {
 		n, err := strconv.Atoi(key)
-		if err != nil || n >= len(m.Shape) {
-			return 0, fmt.Errorf("no axis %s: the array has %d", key, len(m.Shape))
+		if err != nil || n >= rank {
+			return 0, fmt.Errorf("no axis %s: the array has %d", key, rank)
 		}
 		return n, nil
 	}
-	at := slices.Index(m.DimensionNames, key)
+	at := slices.Index(names, key)
 	switch {
-	case at < 0 && len(m.DimensionNames) == 0:
+	case at < 0 && len(names) == 0:
 		return 0, fmt.Errorf("no dimension %q: the axes have no names, only numbers up to %d",
-			key, len(m.Shape)-1)
-	case at < 0 || at >= len(m.Shape):
-		return 0, fmt.Errorf("no dimension %q: the array has %s", key,
-			strings.Join(m.DimensionNames, ", "))
-	case slices.Contains(m.DimensionNames[at+1:], key):
+			key, rank-1)
+	case at < 0 || at >= rank:
+		return 0, fmt.Errorf("no dimension %q: the array has %s", key, strings.Join(names, ", "))
+	case slices.Contains(names[at+1:], key):
 		return 0, fmt.Errorf("two dimensions are named %q: say the number of the axis", key)
 	}
 	return at, nil
+}
+
+// isNumber reports whether an axis is said by its number.
+func isNumber(key string) bool { return strings.Trim(key, "0123456789") == "" }
+
+// Numbered returns an expression with the number of each axis in place of its name. It is for an
+// array whose own document has no names, but whose group says these.
+func Numbered(text string, names []string) (string, error) {
+	items := strings.Split(text, ",")
+	for i, item := range items {
+		key, value, _ := strings.Cut(item, "=")
+		if _, err := parseIndexes(value); err != nil || isNumber(key) {
+			continue // it is wrong, or has no name of an axis
+		}
+		axis, err := axisOf(len(names), names, key)
+		if err != nil {
+			return "", err
+		}
+		items[i] = fmt.Sprintf("%d=%s", axis, value)
+	}
+	return strings.Join(items, ","), nil
 }
 
 // along returns the indexes of an axis of length n, as Python's slice and NumPy count them.

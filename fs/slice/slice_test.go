@@ -95,6 +95,28 @@ func TestWrong(t *testing.T) {
 	}
 }
 
+// TestNumbered: names of axes become their numbers, and nothing else changes.
+func TestNumbered(t *testing.T) {
+	names := []string{"t", "c", "", "x", "order", "x"}
+	for text, want := range map[string]string{
+		"t=3,c=:2":           "0=3,1=:2",
+		"1=3,order=F":        "1=3,order=F",
+		"order=1,dtype=<f4":  "4=1,dtype=<f4",
+		"c=::-1,scale":       "1=::-1,scale",
+		"3,,=5,t,c=0x1,t=+1": "3,,=5,t,c=0x1,t=+1",
+		"z=1":                `no dimension "z": the array has t, c, , x, order, x`,
+		"x=1":                `two dimensions are named "x": say the number of the axis`,
+	} {
+		got, err := Numbered(text, names)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %s, expected %s", text, got, want)
+		}
+	}
+}
+
 // FuzzExpression: an expression is either refused, or names bytes that lie in the array, as many as
 // what is shown has.
 func FuzzExpression(f *testing.F) {

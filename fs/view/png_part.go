@@ -16,19 +16,19 @@ import (
 // pngPart shows a picture of a part of an array, such as "a@{t=3}.png". Two of one text are equal.
 type pngPart struct {
 	pngView
-	text string // the expression
+	expression
 }
 
-// OfPart implements PartedView.
-func (v pngView) OfPart(text string, m *meta.Array) (View, error) {
-	p := pngPart{v, text}
+// ofPart implements partedView.
+func (v pngView) ofPart(e expression, m *meta.Array) (View, error) {
+	p := pngPart{v, e}
 	_, err := p.part(m)
 	return p, err
 }
 
 // part returns the part of the array that m describes, unless it has no picture.
 func (p pngPart) part(m *meta.Array) (part zarrcore.Slice, err error) {
-	if part, err = slice.Of(p.text, m); err != nil {
+	if part, err = slice.Of(p.numbered, m); err != nil {
 		return part, err
 	}
 	switch {

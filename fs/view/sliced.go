@@ -17,25 +17,43 @@ import (
 // not among the views: the name of each file says which part it is. Two of one text are equal.
 type sliced struct {
 	ArrayView
-	text string // the expression
+	expression
 }
 
-// A PartedView shows parts of arrays, although it is not an ArrayView.
-type PartedView interface {
+// expression names a part of an array.
+type expression struct {
+	text     string // as in the name of the file
+	numbered string // with the numbers of axes whose names only the group says
+}
+
+// expressionOf returns the expression that text is for this array.
+func expressionOf(text string, array Subject) (e expression, err error) {
+	e = expression{text, text}
+	if len(array.axes) > 0 {
+		e.numbered, err = slice.Numbered(text, array.axes)
+	}
+	return e, err
+}
+
+// A partedView shows parts of arrays, although it is not an ArrayView.
+type partedView interface {
 	View
-	// OfPart returns the view of a part of the array that m describes. Text names the part.
-	OfPart(text string, m *meta.Array) (View, error)
+	// ofPart returns the view of a part of the array that m describes.
+	ofPart(e expression, m *meta.Array) (View, error)
 }
 
 // Sliced returns the view of a part of an array. If text names no part of this array, or a part
 // that the view v cannot show, the error is an errno.NoPart.
 func Sliced(v View, text string, array Subject) (View, error) {
 	of, ok := v.(ArrayView)
-	parted, isParted := v.(PartedView)
+	parted, isParted := v.(partedView)
 	m := array.Meta()
+	e, err := expressionOf(text, array)
 	switch {
+	case err != nil:
+		return nil, &errno.NoPart{Text: text, Why: err}
 	case isParted && m != nil && !zarrcore.IsVlen(m):
-		part, err := parted.OfPart(text, m)
+		part, err := parted.ofPart(e, m)
 		if err != nil {
 			return nil, &errno.NoPart{Text: text, Why: err}
 		}
@@ -49,7 +67,7 @@ func Sliced(v View, text string, array Subject) (View, error) {
 		return nil, &errno.NoPart{Text: text,
 			Why: errors.New("elements of no fixed size have no slices")}
 	}
-	s := sliced{of, text}
+	s := sliced{of, e}
 	part, err := s.part(m)
 	if err != nil {
 		return nil, &errno.NoPart{Text: text, Why: err}
@@ -64,7 +82,7 @@ func Sliced(v View, text string, array Subject) (View, error) {
 
 // part returns the part of the array that m describes, unless the view cannot show it.
 func (s sliced) part(m *meta.Array) (part zarrcore.Slice, err error) {
-	if part, err = slice.Of(s.text, m); err != nil {
+	if part, err = slice.Of(s.numbered, m); err != nil {
 		return part, err
 	}
 	if _, npy := s.ArrayView.(HeaderView); part.Reverse != nil && !npy &&
@@ -82,7 +100,7 @@ func errNoOrder(v View) error {
 func (s sliced) Name() string { return names.SuffixOfPart(s.text, s.ArrayView.Name()) }
 
 func (s sliced) Has(a Subject) bool {
-	_, err := Sliced(s.ArrayView, s.text, a)
+	_, err := Sliced(s.ArrayView, s.numbered, a)
 	return err == nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	iofs "io/fs"
 
+	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view/axes"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
@@ -18,6 +20,7 @@ type Subject struct {
 
 	document *meta.Array // nil: it is not needed, not there or not understood
 	isRoot   bool        // the array is the store's root
+	axes     []string    // the names that the group has for them; nil: not asked, or it has no names
 }
 
 // Criterion is what decides whether an array has a file of a view.
@@ -74,6 +77,24 @@ func (a Subject) loaded(
 		return Subject{}, err
 	}
 	a.document = n.Meta
+	return a, nil
+}
+
+// Named returns a with the names of the axes of the array at path. The group is asked for them if
+// the document has no names.
+func (a Subject) Named(ctx context.Context, h *zarrcore.Hierarchy, path string) (Subject, error) {
+	if a.document == nil || len(a.document.DimensionNames) > 0 || path == "" {
+		return a, nil
+	}
+	dir, name := names.Split(path)
+	group, err := h.Node(ctx, dir)
+	if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, iofs.ErrPermission) {
+		return a, nil
+	}
+	if err != nil {
+		return a, err
+	}
+	a.axes = axes.Known{Path: name, Array: a.document, Group: group.Attributes}.Names()
 	return a, nil
 }
 

@@ -62,6 +62,19 @@ func Of(k Known) (v volume.Volume, ok bool) {
 	return v, true
 }
 
+// Names returns the names of the axes as the group says them, if the array is one of the levels of
+// an image of OME-Zarr; otherwise nil. In format 2 the array's own document has no names then.
+func (k Known) Names() (names []string) {
+	axes := make([]volume.Axis, len(k.Array.Shape))
+	if !k.addMultiscale(axes) {
+		return nil
+	}
+	for _, a := range axes {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
 // numbers returns the type of the elements if they are numbers that other formats may have.
 func numbers(t dtype.Type) (volume.Type, bool) {
 	class, ok := map[dtype.Kind]volume.Class{dtype.Bool: volume.Uint, dtype.Uint: volume.Uint,
