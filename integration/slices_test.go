@@ -14,7 +14,7 @@ import (
 )
 
 // slicedStore makes arrays of each kind of layout: both formats and orders, shards, big-endian,
-// with a fill value, without axes, packed as the CF conventions say, with axes that OME-Zarr names.
+// with a fill value, without axes, packed as the CF conventions say, with names by OME-Zarr.
 const slicedStore = `
 import sys, numpy as np, zarr
 from zarr.codecs import TransposeCodec
@@ -39,9 +39,11 @@ put("packed", packed, chunks=(2, 3),
 old = zarr.open_group(sys.argv[1] + "/old", mode="w", zarr_format=2)
 old.create_array("f", shape=(6, 4), chunks=(4, 3), dtype=">i4", order="F", fill_value=0,
     attributes={"_ARRAY_DIMENSIONS": ["y", "x"]})[...] = count((6, 4), ">i4")
-image = zarr.open_group(sys.argv[1] + "/image", mode="w", zarr_format=2, attributes={"multiscales": [
-    {"version": "0.4", "axes": [{"name": n} for n in "cyx"], "datasets": [{"path": "0"}]}]})
-image.create_array("0", shape=(2, 5, 6), chunks=(1, 3, 4), dtype="<u2")[...] = count((2, 5, 6), "<u2")
+scales = [{"axes": [{"name": n} for n in "cyx"], "datasets": [{"path": "0"}]}]
+image = zarr.open_group(sys.argv[1] + "/image", mode="w", zarr_format=2,
+    attributes={"multiscales": scales})
+image.create_array("0", shape=(2, 5, 6), chunks=(1, 3, 4),
+    dtype="<u2")[...] = count((2, 5, 6), "<u2")
 `
 
 // slicedOracle compares files of slices with what NumPy makes of the array that zarr-python reads:
