@@ -42,8 +42,11 @@ type creation struct{ *changes }
 // CreateGroup creates a group, in its parent's format. What is there already is
 // fs.ErrExist, a missing parent fs.ErrNotExist.
 func (h *creation) CreateGroup(ctx context.Context, path string) error {
-	h.moving.RLock()
-	defer h.moving.RUnlock()
+	end, err := h.use(ctx, "create", path)
+	if err != nil {
+		return err
+	}
+	defer end()
 	format, err := h.room(ctx, path)
 	if err != nil {
 		return err
@@ -57,8 +60,11 @@ func (h *creation) CreateGroup(ctx context.Context, path string) error {
 func (h *creation) CreateArray(
 	ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool,
 ) (*Array, error) {
-	h.moving.RLock()
-	defer h.moving.RUnlock()
+	end, err := h.use(ctx, "create", path)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	format, err := h.room(ctx, path)
 	if err != nil {
 		return nil, err
@@ -77,8 +83,11 @@ func (h *creation) CreateArray(
 // arrays. Only the format is that of RecipeAt. It does not open the array, and so makes arrays of
 // elements of no fixed size too. Arrays that could not be written are refused; see DocumentsOf.
 func (h *creation) CreateSpec(ctx context.Context, path string, spec meta.Spec) error {
-	h.moving.RLock()
-	defer h.moving.RUnlock()
+	end, err := h.use(ctx, "create", path)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if _, err := h.room(ctx, path); err != nil {
 		return err
 	}
@@ -106,8 +115,11 @@ func (h *creation) CreateFromDocument(ctx context.Context, path string, doc []by
 func (h *creation) createLike(
 	ctx context.Context, path, like string, doc []byte, others ...meta.Document,
 ) error {
-	h.moving.RLock()
-	defer h.moving.RUnlock()
+	end, err := h.use(ctx, "create", path)
+	if err != nil {
+		return err
+	}
+	defer end()
 	format, err := h.room(ctx, path)
 	if err != nil {
 		return err
@@ -262,8 +274,11 @@ func (h *creation) Overwrite(
 	if !h.IsWritable() {
 		return nil, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
 	}
-	h.moving.RLock()
-	defer h.moving.RUnlock()
+	end, err := h.use(ctx, "create", path)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	a, err := h.OpenArray(ctx, path)
 	if err == nil {
 		a = a.Live()

@@ -19,11 +19,13 @@ import (
 // others in its folder. What was written to the array and not stored goes with it.
 func (h *changes) Remove(ctx context.Context, path string) error {
 	if h.catalog.Kind(ctx, path) == ArrayNode {
-		h.moving.RLock()
-		defer h.moving.RUnlock()
+		end, err := h.use(ctx, "remove", path)
+		if err != nil {
+			return err
+		}
+		defer end()
 	} else { // nothing must be created in a group that is removed
-		h.moving.Lock()
-		defer h.moving.Unlock()
+		defer h.stop(path)()
 	}
 	if err := h.remove(ctx, path); err != nil {
 		return &Error{Op: "remove", Path: path, Err: err}
@@ -36,8 +38,7 @@ func (h *changes) Remove(ctx context.Context, path string) error {
 // set before, and the group stays, or it is fs.ErrNotExist.
 func (h *changes) RemoveGroup(ctx context.Context, path, version string) error {
 	defer h.describing.Lock(path)()
-	h.moving.Lock()
-	defer h.moving.Unlock()
+	defer h.stop(path)()
 	n, err := h.Node(ctx, path)
 	if err == nil && (n.Kind != GroupNode || n.Version != version) {
 		err = fmt.Errorf("%w: it has changed", ErrNotEmpty)
@@ -166,9 +167,7 @@ func (h *changes) rename(
 		err = h.edit.CheckAlone(ctx, replaced)
 	}
 	if err == nil {
-		h.moving.RLock() // what another rename is just moving away from there is not lost
-		err = h.Vacate(ctx, to)
-		h.moving.RUnlock()
+		err = h.vacate(ctx, to)
 	}
 	if err != nil {
 		return err
@@ -185,14 +184,43 @@ func (h *changes) rename(
 	return h.store.SyncDirs(ctx, []string{from, to})
 }
 
+// vacate is Vacate. What another rename is just moving away from there is not lost.
+func (h *changes) vacate(ctx context.Context, path string) error {
+	end, err := h.moving.Use(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return h.Vacate(ctx, path)
+}
+
+// use waits while what is at path, above or below it, is renamed, or a group removed there. None of
+// that begins until the caller calls end.
+func (h *changes) use(ctx context.Context, op, path string) (end func(), err error) {
+	if end, err = h.moving.Use(ctx, path); err != nil {
+		return nil, &Error{Op: op, Path: path, Err: err}
+	}
+	return end, nil
+}
+
+// stop lets nothing be created or removed at, above or below these paths until the caller calls
+// end, and nothing be renamed.
+func (h *changes) stop(paths ...string) (end func()) {
+	resume := h.moving.Stop(paths...)
+	h.renaming.Lock()
+	return func() {
+		h.renaming.Unlock()
+		resume()
+	}
+}
+
 // move renames what is stored at m.From, and everything in this process that is of it.
 func (h *changes) move(ctx context.Context, m live.Move) error {
-	// Store now, so that little is left to store while nothing can be created.
+	// Store now, so that little is left to store while other renames wait.
 	if err := h.arrays.SaveBelow(ctx, m.From); err != nil {
 		return err
 	}
-	h.moving.Lock()
-	defer h.moving.Unlock()
+	defer h.stop(m.From, m.To)()
 	return h.arrays.Move(ctx, m, func(old *Array) error {
 		err := h.moveStored(ctx, m, old)
 		if err == nil {

@@ -136,9 +136,10 @@ type changes struct {
 	edit     *edit.Editor
 	readOnly bool
 
-	// moving is held while arrays are renamed or groups removed, and for reading while a node is
-	// created or replaced.
-	moving sync.RWMutex
+	// moving is stopped at what is renamed, and at groups that are removed. It is used while a node
+	// is created or replaced, or an array removed.
+	moving   keyed.Tree
+	renaming sync.Mutex // after moving: that one of these renames and removals is done at a time
 	// by path: held while a document is changed, or an array replaced by its copy
 	describing keyed.Mutex
 	beside     besides // the arrays that are made beside another one
