@@ -2,6 +2,7 @@ package zarrcore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"runtime"
@@ -128,6 +129,39 @@ func TestStackedAheadHangs(t *testing.T) {
 	hold.await(t, arrays/2)
 	large := openArray(t, h, "large")
 	p, err := large.ReadStacked(t.Context(), 0, large.Size())
+	must(t, err)
+	p.Release()
+}
+
+// TestReadsHang: the store hangs on reads of one array, for which all memory of the cache is taken.
+// After a while a read of another array has its memory, and an interrupted one ends.
+func TestReadsHang(t *testing.T) {
+	t.Parallel()
+	const reads, size = 32, 64 << 10
+	d := group(t)
+	for _, name := range []string{"a", "other"} {
+		putStack(t, d, name, 200, size)
+	}
+	hold := &held{"100", make(chan string, 200), make(chan struct{})}
+	h := open(t, storetest.Faulty(d, hold), &zarrcore.Options{CacheSize: reads * (2*size + 1<<10)})
+	hung, other := openArray(t, h, "a"), openArray(t, h, "other")
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer close(hold.let)
+	for i := range reads {
+		all.Go(func() {
+			p, err := hung.ReadStacked(context.Background(), int64(100+i)*size, size)
+			must(t, err)
+			p.Release()
+		})
+	}
+	hold.await(t, reads)
+	interrupted, end := context.WithTimeout(t.Context(), time.Millisecond)
+	defer end()
+	if _, err := other.ReadStacked(interrupted, 0, size); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("found %v, expected that it waits until it is interrupted", err)
+	}
+	p, err := other.ReadStacked(t.Context(), 0, size)
 	must(t, err)
 	p.Release()
 }

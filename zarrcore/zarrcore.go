@@ -24,6 +24,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -160,10 +161,11 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		})},
 		opt: opt,
 		shared: pieces.Shared{
-			Store: st, Cache: chunk.NewCache(mem), Requests: chunk.NewSemaphore(opt.CacheSize),
-			Encoded: chunk.NewSemaphore(opt.CacheSize / encodedShare),
-			Large:   chunk.NewSemaphore(1),
-			Memory:  mem, Objects: object.NewShared(mem), Count: new(object.Counters),
+			Store: st, Cache: chunk.NewCache(mem),
+			Requests: chunk.NewPatientSemaphore(opt.CacheSize, requestsHang),
+			Encoded:  chunk.NewSemaphore(opt.CacheSize / encodedShare),
+			Large:    chunk.NewSemaphore(1),
+			Memory:   mem, Objects: object.NewShared(mem), Count: new(object.Counters),
 		},
 		scratch:   scratch,
 		pool:      band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
@@ -193,6 +195,10 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 // encodedShare: the encoded bytes of chunks that are decoded at once for reads at random take at
 // most this part of the cache's size. They come beside it.
 const encodedShare = 16
+
+// requestsHang is how long reads wait for the memory of others. If none of these ends meanwhile,
+// they are taken to wait for a store that hangs.
+const requestsHang = 5 * time.Second
 
 // largeShare: chunks that are larger than the cache are kept in at most this part of scratch.
 const largeShare = 4

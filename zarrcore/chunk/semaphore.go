@@ -4,17 +4,21 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"time"
 )
 
-// A Semaphore bounds the bytes that many requests use at once. A request takes
+// A Semaphore bounds the bytes, or other things, that many requests use at once. A request takes
 // all that it needs in one call. It must not wait for more before it has given
 // that back. So no request waits while it holds a part, and all of them end. They
 // get it in the order in which they asked. All methods may be called concurrently.
 type Semaphore struct {
-	size int64
+	size     int64
+	patience time.Duration // 0: it has no end
 
 	mu    sync.Mutex
 	used  int64
+	hung  int64     // what is used by requests that a store has hung, as it seems
+	given int64     // how often bytes were given back, or taken to be hung
 	queue list.List // of *waiter, in the order in which they asked
 }
 
@@ -27,6 +31,16 @@ type waiter struct {
 // NewSemaphore returns a semaphore of size bytes.
 func NewSemaphore(size int64) *Semaphore { return &Semaphore{size: max(size, 1)} }
 
+// NewPatientSemaphore returns a semaphore of size bytes, for requests that wait for stores. If
+// nobody gives back any bytes while a request waits that long, all of them are taken to be held by
+// requests whose store hangs. There are as many more as long as no fewer are used, so that the
+// requests of other arrays go on.
+func NewPatientSemaphore(size int64, patience time.Duration) *Semaphore {
+	s := NewSemaphore(size)
+	s.patience = patience
+	return s
+}
+
 // Size returns how many bytes there are.
 func (s *Semaphore) Size() int64 { return s.size }
 
@@ -35,15 +49,15 @@ func (s *Semaphore) Size() int64 { return s.size }
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	n = min(n, s.size)
 	s.mu.Lock()
-	if s.queue.Len() == 0 && s.used+n <= s.size {
+	if s.queue.Len() == 0 && s.fits(n) {
 		s.used += n
 		s.mu.Unlock()
 		return nil
 	}
 	w := &waiter{n: n, ready: make(chan struct{})}
-	el := s.queue.PushBack(w)
+	el, given := s.queue.PushBack(w), s.given
 	s.mu.Unlock()
-	if wait(ctx, w.ready) == nil {
+	if s.await(ctx, w, given) == nil {
 		return nil
 	}
 	s.mu.Lock()
@@ -58,13 +72,45 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	return ctx.Err()
 }
 
+// fits reports whether n bytes are free. The caller holds mu.
+func (s *Semaphore) fits(n int64) bool { return s.used-s.hung+n <= s.size }
+
+// await waits until w has its bytes, or ctx ends. Bytes had been given back that often before.
+func (s *Semaphore) await(ctx context.Context, w *waiter, given int64) error {
+	if s.patience == 0 {
+		return wait(ctx, w.ready)
+	}
+	for {
+		patient, end := context.WithTimeout(ctx, s.patience)
+		err := wait(patient, w.ready)
+		end()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		given = s.relax(given)
+	}
+}
+
+// relax takes all bytes for hung if none were given back since they had been given back that often.
+// It returns how often they were by now.
+func (s *Semaphore) relax(given int64) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.given == given {
+		s.hung = s.used
+		s.given++
+		s.admit()
+	}
+	return s.given
+}
+
 // TryAcquire is Acquire that takes nothing if it would have to wait. It reports whether it has
 // taken n bytes.
 func (s *Semaphore) TryAcquire(n int64) bool {
 	n = min(n, s.size)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.queue.Len() > 0 || s.used+n > s.size {
+	if s.queue.Len() > 0 || !s.fits(n) {
 		return false
 	}
 	s.used += n
@@ -76,6 +122,8 @@ func (s *Semaphore) Release(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used -= min(n, s.size)
+	s.given++
+	s.hung = min(s.hung, s.used)
 	s.admit()
 }
 
@@ -83,7 +131,7 @@ func (s *Semaphore) Release(n int64) {
 func (s *Semaphore) admit() {
 	for el := s.queue.Front(); el != nil; el = s.queue.Front() {
 		w := el.Value.(*waiter)
-		if s.used+w.n > s.size {
+		if !s.fits(w.n) {
 			return
 		}
 		s.used += w.n
