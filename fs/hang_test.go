@@ -2,6 +2,7 @@ package fs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -21,10 +22,11 @@ import (
 )
 
 // hangs is an injector that makes operations wait, once it has begun, until it ends. These are all
-// operations on keys below some directories, or only those that change something.
+// operations on keys below some directories, or only those that change something, or read objects.
 type hangs struct {
 	below   []string
 	changes bool
+	reads   bool
 	begun   atomic.Bool
 	ended   chan struct{}
 	waiting atomic.Int64
@@ -32,7 +34,7 @@ type hangs struct {
 
 // Inject implements storetest.Injector.
 func (h *hangs) Inject(op storetest.Op) storetest.Fault {
-	if h.changes && op.Kind < storetest.OpStage {
+	if h.changes && op.Kind < storetest.OpStage || h.reads && op.Kind != storetest.OpOpen {
 		return storetest.Fault{}
 	}
 	for _, dir := range h.below {
@@ -110,6 +112,13 @@ func users(dir string) map[string]func() error {
 			})
 		},
 		"stat": func() error { _, err := os.Stat(at("a.npy")); return err },
+		"see":  func() error { return readAtOf(at("a.png"), 0) },
+		"create": func() error {
+			if err := os.WriteFile(at("made.npy"), newNpy(), 0o666); err != nil {
+				return err
+			}
+			return os.Remove(at("made.npy"))
+		},
 	}
 }
 
@@ -187,7 +196,7 @@ func TestStoreHangsOnOneArray(t *testing.T) {
 }
 
 func hangOnOneArray(t *testing.T, changes bool) {
-	in := &hangs{below: []string{"g/a", "g/new", "g/s"}, changes: changes,
+	in := &hangs{below: []string{"g/a", "g/new", "g/s", "g/made"}, changes: changes,
 		ended: make(chan struct{})}
 	dir := hangingMount(t, in)
 	// what they use is open, cached and known
@@ -236,8 +245,8 @@ func hangOnOneArray(t *testing.T, changes bool) {
 		_, err := os.ReadFile(filepath.Join(dir, ".zarrfs", "status.json"))
 		return err
 	}
-	others["make and remove"] = func() error {
-		name := filepath.Join(dir, "made.npy")
+	others["rename"] = func() error {
+		name := filepath.Join(dir, "one.npy")
 		if err := os.WriteFile(name, newNpy(), 0o666); err != nil {
 			return err
 		}
@@ -246,9 +255,17 @@ func hangOnOneArray(t *testing.T, changes bool) {
 		}
 		return os.Remove(filepath.Join(dir, "other.npy"))
 	}
+	goOn(t, in, others)
+	hung.Wait()
+}
+
+// goOn does all of this at once while the store hangs. None of it may hang, too. Then the store goes
+// on.
+func goOn(t *testing.T, in *hangs, all map[string]func() error) {
+	t.Helper()
 	var undone sync.Map
 	var rest sync.WaitGroup
-	for name, do := range others {
+	for name, do := range all {
 		undone.Store(name, true)
 		rest.Go(func() {
 			if err := do(); err != nil {
@@ -265,8 +282,79 @@ func hangOnOneArray(t *testing.T, changes bool) {
 		undone.Range(func(name, _ any) bool { t.Errorf("%s hangs as well", name); return true })
 	}
 	close(in.ended)
-	hung.Wait()
 	<-done
+}
+
+// TestStoreHangsOnPictures: the store hangs on a chunk of several pictures, and others are drawn.
+func TestStoreHangsOnPictures(t *testing.T) {
+	in := &hangs{below: []string{"g/a/c"}, reads: true, ended: make(chan struct{})}
+	dir := hangingMount(t, in)
+	in.begun.Store(true)
+	var hung sync.WaitGroup
+	for i := range 4 {
+		hung.Go(func() {
+			if err := readAtOf(filepath.Join(dir, fmt.Sprintf("g/a@{0=%d:}.png", i)), 0); err != nil {
+				t.Errorf("when the store goes on: %v", err)
+			}
+		})
+	}
+	in.await()
+	goOn(t, in, map[string]func() error{
+		"see": func() error { return readAtOf(filepath.Join(dir, "a.png"), 0) },
+	})
+	hung.Wait()
+}
+
+// TestStoreHangsOnCoordinates: the header of b.nrrd says what the array of coordinates says, on
+// which the store hangs. Whoever has b.nrrd open goes on, and so do all who change the array.
+func TestStoreHangsOnCoordinates(t *testing.T) {
+	const rows, row = 64, 4096
+	s, in := memstore.New(), &hangs{below: []string{"c"}, ended: make(chan struct{})}
+	put := func(key, doc string) {
+		if err := store.New(s, "").Put(t.Context(), key, []byte(doc)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("zarr.json", groupDoc)
+	array := func(shape, chunks, axes string) string {
+		doc := fmt.Sprintf(arrayDoc, shape, "uint8", chunks, `{"name": "bytes"}`)
+		return strings.Replace(doc, `"y", "x"`, axes, 1)
+	}
+	put("b/zarr.json", array("64, 4096", "1, 4096", `"c", "x"`))
+	put("c/zarr.json", array("64", "64", `"c"`))
+	put("c/c/0", string(make([]byte, rows)))
+	dir := mounted(t, store.New(storetest.Faulty(s, in), "test"))
+	nrrd := openedFile(t, filepath.Join(dir, "b.nrrd"), os.O_RDONLY)
+	defer nrrd.Close()
+	before, err := io.ReadAll(nrrd)
+	if err != nil || len(before) < rows*row {
+		t.Fatalf("%d bytes, %v", len(before), err)
+	}
+	time.Sleep(1100 * time.Millisecond) // what was known of the axes is asked for again
+	in.begun.Store(true)
+	raw := openedFile(t, filepath.Join(dir, "b.raw"), os.O_RDWR)
+	defer raw.Close()
+	goOn(t, in, map[string]func() error{"all": func() error {
+		if _, err := raw.WriteAt([]byte("hello"), 10*row); err != nil {
+			return err
+		}
+		found := make([]byte, 5)
+		if _, err := nrrd.ReadAt(found, int64(len(before)-(rows-10)*row)); err != nil {
+			return err
+		}
+		if string(found) != "hello" {
+			return fmt.Errorf("b.nrrd has %q", found)
+		}
+		if err := raw.Truncate(20 * row); err != nil {
+			return err
+		}
+		_, err := nrrd.Stat()
+		return cmp.Or(err, raw.Sync())
+	}})
+	after, err := os.ReadFile(filepath.Join(dir, "b.nrrd"))
+	if err != nil || !bytes.HasSuffix(after, append([]byte("hello"), make([]byte, 10*row-5)...)) {
+		t.Errorf("b.nrrd has %d bytes, %v", len(after), err)
+	}
 }
 
 // TestRenamedOntoArrayJustMade renames a file to the .npy of an array that another program makes in

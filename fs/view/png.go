@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/picture"
@@ -12,6 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/layout/volume"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -20,8 +22,9 @@ import (
 // drawnMost is how many bytes are decoded for a picture at most.
 const drawnMost = 64 << 20
 
-// draws bounds how many pictures are drawn at once.
-var draws = make(chan struct{}, 2)
+// draws bounds how many pictures are drawn at once. Those of arrays on which a store hangs do not
+// count for long.
+var draws = chunk.NewPatientSemaphore(2, time.Second)
 
 // pngView shows a plane of an array as an image. It is made when the file is opened.
 type pngView struct{}
@@ -93,8 +96,10 @@ func openPicture(
 	ctx context.Context, h *zarrcore.Hierarchy, at string,
 	of func(arr *zarrcore.Array) (drawing, error),
 ) (Content, error) {
-	draws <- struct{}{}
-	defer func() { <-draws }()
+	if err := draws.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer draws.Release(1)
 	arr, err := h.OpenArray(ctx, at)
 	if err != nil {
 		return nil, err
