@@ -51,8 +51,14 @@ func (v boxed) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (vi
 	return view.OpenFlat(ctx, h, path, v)
 }
 
-func (boxed) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
-	return boxedHeader(a.Meta().Shape...), a, nil
+func (boxed) Parts(a *zarrcore.Array) (head int64, data *zarrcore.Array, err error) {
+	return headerBytes, a, nil
+}
+
+func (boxed) Header(
+	_ context.Context, a *zarrcore.Array,
+) (text []byte, to store.Rights, err error) {
+	return boxedHeader(a.Meta().Shape...), to, nil
 }
 
 func boxedHeader(shape ...int64) []byte {

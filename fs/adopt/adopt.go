@@ -130,7 +130,12 @@ func (f *Files) Data(
 func (f *Files) fillBy(
 	ctx context.Context, arr *zarrcore.Array, v view.ArrayView, x *transient.File,
 ) error {
-	head, data, err := v.Parts(arr.Live())
+	arr = arr.Live()
+	head, _, err := v.Header(ctx, arr)
+	if err != nil {
+		return err
+	}
+	_, data, err := v.Parts(arr)
 	if err != nil {
 		return err
 	}

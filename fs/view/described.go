@@ -45,36 +45,24 @@ type description struct {
 	at      time.Time
 }
 
-// readers returns the rights to what describes an array, besides its own document.
-func (d *descriptions) readers(a *zarrcore.Array) store.Rights {
-	if _, whole := a.Part(); whole != nil {
-		a = whole
-	}
-	found, err := d.find(a)
-	if err != nil && !errors.Is(err, volume.ErrNot) { // of which a part may show other numbers
-		return store.Rights{Known: true} // of nobody
-	}
-	return found.readers
-}
-
 // of returns an array as its group describes it.
-func (d *descriptions) of(a *zarrcore.Array) (volume.Volume, error) {
-	if part, whole := a.Part(); whole != nil {
-		v, err := d.of(whole)
-		if errors.Is(err, volume.ErrNot) { // but perhaps as another type
-			v, err = volume.Volume{Axes: make([]volume.Axis, len(part.Along))}, nil
-		}
-		if err != nil {
-			return v, err
-		}
-		return describePart(v, part)
+func (d *descriptions) of(ctx context.Context, a *zarrcore.Array) (description, error) {
+	part, whole := a.Part()
+	if whole == nil {
+		return d.find(ctx, a)
 	}
-	found, err := d.find(a)
-	return found.volume, err
+	found, err := d.find(ctx, whole)
+	if errors.Is(err, volume.ErrNot) { // but perhaps as another type
+		found.volume, err = volume.Volume{Axes: make([]volume.Axis, len(part.Along))}, nil
+	}
+	if err == nil {
+		found.volume, err = describePart(found.volume, part)
+	}
+	return found, err
 }
 
 // find returns the description of a whole array.
-func (d *descriptions) find(a *zarrcore.Array) (description, error) {
+func (d *descriptions) find(ctx context.Context, a *zarrcore.Array) (description, error) {
 	d.mu.Lock()
 	found, ok := d.all[a]
 	d.mu.Unlock()
@@ -83,7 +71,7 @@ func (d *descriptions) find(a *zarrcore.Array) (description, error) {
 	}
 	found = description{at: time.Now()}
 	var err error
-	if found.volume, err = describe(context.Background(), a, &found.readers); err != nil {
+	if found.volume, err = describe(ctx, a, &found.readers); err != nil {
 		return found, err
 	}
 	d.mu.Lock()

@@ -33,8 +33,8 @@ func TestKnownByItsGroup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := known.of(a); err != nil || v.Axes[0].Name != want {
-			t.Errorf("%s: %+v, %v, expected %s", path, v.Axes, err, want)
+		if v, err := known.of(t.Context(), a); err != nil || v.volume.Axes[0].Name != want {
+			t.Errorf("%s: %+v, %v, expected %s", path, v.volume.Axes, err, want)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func ExtentOf(v ArrayView, arr *zarrcore.Array) (Extent, error) {
 	if err != nil {
 		return Extent{}, err
 	}
-	e := Extent{Array: arr, Head: int64(len(head)), Data: data.Size(), Sliced: data.IsSlice()}
+	e := Extent{Array: arr, Head: head, Data: data.Size(), Sliced: data.IsSlice()}
 	e.Tail = v.Tail(e.Data)
 	e.Reversed = data != arr && !e.Sliced
 	e.At, _ = data.Stretch()

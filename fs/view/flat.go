@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -25,39 +26,44 @@ type Flat struct {
 
 // generation is a flat content of one generation of its array.
 type generation struct {
+	view   ArrayView
 	arr    *zarrcore.Array
-	head   []byte
+	head   int64 // bytes of the header
 	data   *zarrcore.Array
 	tail   int64 // zero bytes behind those of data
 	reader *zarrcore.Reader
-	to     store.Rights // to what the header says of the array
-	users  int          // flat.mu guards it
+	said   atomic.Pointer[header] // nil: nobody has read the header
+	before store.Rights           // those to the header of the generation before
+	users  int                    // flat.mu guards it
 
 	// past: another one has taken its place, or the content is closed. The last user ends it.
 	past bool
 }
 
-// readersOfHeader returns the rights to what the header of an array says of it, besides the array's
-// own document. They are not Known if it says nothing else.
-func readersOfHeader(v ArrayView, a *zarrcore.Array) (to store.Rights) {
-	if described, ok := v.(interface {
-		readers(*zarrcore.Array) store.Rights
-	}); ok {
-		to = described.readers(a)
-	}
-	return to
+// header is the header of a generation.
+type header struct {
+	text []byte
+	to   store.Rights // to what it says of the array, besides the array's own document
 }
 
-// OpenFlat opens the array as the store has it now.
+// OpenFlat opens the array, and reads what the header says of it, as the store has both now.
 func OpenFlat(ctx context.Context, h *zarrcore.Hierarchy, path string, v ArrayView) (*Flat, error) {
 	arr, err := h.OpenArray(ctx, path)
 	if err != nil {
 		return nil, tooBig(ctx, h, path, err)
 	}
-	return NewFlat(v, arr.Live())
+	c, err := NewFlat(v, arr.Live())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.now.header(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
-// NewFlat returns the content of a view of an array that is open.
+// NewFlat returns the content of a view of an array that is open. It asks no store.
 func NewFlat(v ArrayView, arr *zarrcore.Array) (*Flat, error) {
 	now, err := newGeneration(v, arr)
 	if err != nil {
@@ -72,11 +78,37 @@ func newGeneration(v ArrayView, arr *zarrcore.Array) (*generation, error) {
 		return nil, err
 	}
 	tail := v.Tail(data.Size())
-	if data.Size() > 1<<63-1-int64(len(head))-tail {
+	if data.Size() > 1<<63-1-head-tail {
 		return nil, errno.ErrTooBig
 	}
-	return &generation{arr: arr, head: head, data: data, tail: tail, reader: data.NewReader(),
-		to: readersOfHeader(v, arr)}, nil
+	return &generation{view: v, arr: arr, head: head, data: data, tail: tail,
+		reader: data.NewReader()}, nil
+}
+
+// header returns the header. The first one to need it may have to ask the store.
+func (g *generation) header(ctx context.Context) (*header, error) {
+	if said := g.said.Load(); said != nil || g.head == 0 {
+		return said, nil
+	}
+	text, to, err := g.view.Header(ctx, g.arr)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(text)) != g.head {
+		return nil, fmt.Errorf("the header of the .%s file of %s: expected %d bytes, found %d",
+			g.view.Name(), g.arr.Path(), g.head, len(text))
+	}
+	g.said.CompareAndSwap(nil, &header{text, to})
+	return g.said.Load(), nil
+}
+
+// rights returns those to what the header says. Until somebody has read it, they are those of the
+// generation before.
+func (g *generation) rights() store.Rights {
+	if said := g.said.Load(); said != nil {
+		return said.to
+	}
+	return g.before
 }
 
 // tooBig returns errno.ErrTooBig in place of err if the array at path has more bytes than a file
@@ -116,6 +148,7 @@ func (c *Flat) current() (*generation, error) {
 		if err != nil {
 			return nil, err
 		}
+		next.before = c.now.rights()
 		c.end(c.now)
 		c.now = next
 	}
@@ -156,7 +189,9 @@ func Fingerprint(v View, c Content) string {
 	if flat, ok := c.(*Flat); ok && IsDerived(v) {
 		flat.mu.Lock()
 		defer flat.mu.Unlock()
-		return fmt.Sprintf("%s %x", print, sha256.Sum256(flat.now.head))
+		if said := flat.now.said.Load(); said != nil {
+			return fmt.Sprintf("%s %x", print, sha256.Sum256(said.text))
+		}
 	}
 	return print
 }
@@ -182,7 +217,7 @@ func (c *Flat) Size() int64 {
 // Rights implements Content.
 func (c *Flat) Rights() store.Rights {
 	c.mu.Lock()
-	to := c.now.to
+	to := c.now.rights()
 	c.mu.Unlock()
 	return to.And(c.Array().ObjectRights())
 }
@@ -251,13 +286,12 @@ func (c *Flat) NextData(ctx context.Context, off int64) (start, end int64, err e
 		return 0, 0, err
 	}
 	defer c.leave(g)
-	head := int64(len(g.head))
-	if off < head {
-		return off, head, nil // the header is data; what follows is asked for next
+	if off < g.head {
+		return off, g.head, nil // the header is data; what follows is asked for next
 	}
 	if off < g.end() {
-		start, end, err = g.data.NextData(ctx, off-head)
-		start, end = start+head, end+head
+		start, end, err = g.data.NextData(ctx, off-g.head)
+		start, end = start+g.head, end+g.head
 	}
 	if err == nil && (off >= g.end() || start >= g.end()) { // a tail is a hole
 		return g.Size(), g.Size(), nil
@@ -266,7 +300,7 @@ func (c *Flat) NextData(ctx context.Context, off int64) (start, end int64, err e
 }
 
 // end returns where the bytes of the array end.
-func (g *generation) end() int64 { return int64(len(g.head)) + g.data.Size() }
+func (g *generation) end() int64 { return g.head + g.data.Size() }
 
 func (g *generation) Size() int64 { return g.end() + g.tail }
 
@@ -283,16 +317,20 @@ func (g *generation) Read(ctx context.Context, off, n int64) (*Found, error) {
 
 // readShown returns the n bytes at off, none of them of the tail.
 func (g *generation) readShown(ctx context.Context, off, n int64) (*Found, error) {
-	head := int64(len(g.head))
 	switch {
 	case n <= 0:
 		return &Found{}, nil
-	case off+n <= head:
-		return &Found{Slices: [][]byte{g.head[off : off+n]}, N: int(n)}, nil
-	case off >= head:
-		return g.readArray(ctx, off-head, n, nil)
+	case off >= g.head:
+		return g.readArray(ctx, off-g.head, n, nil)
 	}
-	return g.readArray(ctx, 0, off+n-head, g.head[off:])
+	said, err := g.header(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if off+n <= g.head {
+		return &Found{Slices: [][]byte{said.text[off : off+n]}, N: int(n)}, nil
+	}
+	return g.readArray(ctx, 0, off+n-g.head, said.text[off:])
 }
 
 // readArray returns front and then the n bytes of the array at off.

@@ -8,6 +8,7 @@ import (
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // npyView shows an array as NumPy's .npy file: its header, then the array's bytes, in the order in
@@ -61,15 +62,28 @@ func (v npyView) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (
 	return c, err
 }
 
-// Parts returns the header that NumPy would write, and the array of the bytes behind it. For an
-// array in Fortran order, that is the transposed array.
-func (npyView) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
+// Parts returns the length of the header, and the array of the bytes behind it. For an array in
+// Fortran order, that is the transposed array.
+func (npyView) Parts(a *zarrcore.Array) (head int64, data *zarrcore.Array, err error) {
+	text, err := npyHeader(a)
 	data, fortran := a.Transposed()
 	if !fortran {
 		data = a
 	}
-	head, err = npy.Header(a.Meta().Type.Descr(), fortran, a.Meta().Shape)
-	return head, data, err
+	return int64(len(text)), data, err
+}
+
+// Header returns the header that NumPy would write.
+func (npyView) Header(
+	_ context.Context, a *zarrcore.Array,
+) (text []byte, to store.Rights, err error) {
+	text, err = npyHeader(a)
+	return text, to, err
+}
+
+func npyHeader(a *zarrcore.Array) ([]byte, error) {
+	_, fortran := a.Transposed()
+	return npy.Header(a.Meta().Type.Descr(), fortran, a.Meta().Shape)
 }
 
 func (npyView) Tail(int64) int64 { return 0 }

@@ -8,6 +8,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // rawView shows an array's bytes alone: C order, in the array's type and byte order.
@@ -33,8 +34,12 @@ func (v rawView) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (
 	return OpenFlat(ctx, h, path, v)
 }
 
-func (rawView) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
-	return nil, a, nil
+func (rawView) Parts(a *zarrcore.Array) (head int64, data *zarrcore.Array, err error) {
+	return 0, a, nil
+}
+
+func (rawView) Header(context.Context, *zarrcore.Array) (text []byte, to store.Rights, err error) {
+	return nil, to, nil
 }
 
 func (rawView) Tail(int64) int64 { return 0 }

@@ -52,12 +52,12 @@ func (s *sidecarView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string
 	if err != nil {
 		return nil, err
 	}
-	v, err := known.of(arr)
+	found, err := known.of(ctx, arr)
 	if err != nil {
 		return nil, err
 	}
-	text, err := s.header(v, names.File(names.Show(path.Base(at)), Named("raw").Name()))
-	return rendered{snapshot(text), known.readers(arr)}, err
+	text, err := s.header(found.volume, names.File(names.Show(path.Base(at)), Named("raw").Name()))
+	return rendered{snapshot(text), found.readers}, err
 }
 
 // of returns the header of arrays whose bytes are in the file data.

@@ -129,16 +129,32 @@ func (s sliced) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (C
 	return OpenFlat(ctx, h, path, s)
 }
 
-// readers is that of the view.
-func (s sliced) readers(a *zarrcore.Array) store.Rights { return readersOfHeader(s.ArrayView, a) }
+// Header returns the header that the view makes of the part.
+func (s sliced) Header(
+	ctx context.Context, a *zarrcore.Array,
+) (text []byte, to store.Rights, err error) {
+	shown, err := s.shown(a)
+	if err != nil {
+		return nil, to, err
+	}
+	return s.ArrayView.Header(ctx, shown)
+}
 
-// Parts returns the header that the view makes of the part, and the bytes of that.
-func (s sliced) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
+// shown returns the part of an array that the view shows.
+func (s sliced) shown(a *zarrcore.Array) (*zarrcore.Array, error) {
 	part, err := s.part(a.Meta())
 	if err != nil {
-		return nil, nil, &errno.NoPart{Text: s.text, Why: err}
+		return nil, &errno.NoPart{Text: s.text, Why: err}
 	}
-	shown := a.Slice(part)
+	return a.Slice(part), nil
+}
+
+// Parts returns the length of that header, and the bytes of the part.
+func (s sliced) Parts(a *zarrcore.Array) (head int64, data *zarrcore.Array, err error) {
+	shown, err := s.shown(a)
+	if err != nil {
+		return 0, nil, err
+	}
 	head, data, err = s.ArrayView.Parts(shown)
 	if reversed, ok := shown.Transposed(); ok && data == shown { // .raw knows no order
 		data = reversed

@@ -73,21 +73,31 @@ func (v *volumeView) Open(ctx context.Context, h *zarrcore.Hierarchy, path strin
 	return OpenFlat(ctx, h, path, v)
 }
 
-// Parts returns the header, and the array. Its elements follow in C order, whatever their order in
-// the store is.
-func (v *volumeView) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
-	vol, err := known.of(a)
-	if err == nil {
-		head, err = v.header(vol)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf(".%s of %s: %w", v.name, a.Path(), err)
-	}
-	return head, a, nil
+// Parts returns the length of the header, and the array. Its elements follow in C order, whatever
+// their order in the store is.
+func (v *volumeView) Parts(a *zarrcore.Array) (head int64, data *zarrcore.Array, err error) {
+	head, err = headerLen(a.Meta(), v.header)
+	return head, a, v.errOf(a, err)
 }
 
-// readers returns the rights to what the header of an array says of it.
-func (*volumeView) readers(a *zarrcore.Array) store.Rights { return known.readers(a) }
+// Header returns what the array's document and its groups say of it.
+func (v *volumeView) Header(
+	ctx context.Context, a *zarrcore.Array,
+) (text []byte, to store.Rights, err error) {
+	found, err := known.of(ctx, a)
+	if err == nil {
+		text, err = v.header(found.volume)
+	}
+	return text, found.readers, v.errOf(a, err)
+}
+
+// errOf returns an error with the name of the file, or nil.
+func (v *volumeView) errOf(a *zarrcore.Array, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(".%s of %s: %w", v.name, a.Path(), err)
+}
 
 // headerLen returns the length of the header of an array, which depends on shape and type alone.
 func headerLen(m *meta.Array, header func(volume.Volume) ([]byte, error)) (int64, error) {

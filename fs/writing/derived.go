@@ -20,7 +20,7 @@ import (
 // derived is one file of a derived view, as the programs see it that write to it.
 type derived struct {
 	viewFile
-	head []byte
+	head int64 // bytes of the header
 	data interface {
 		Size() int64
 		WriteAt(ctx context.Context, p []byte, off int64) (int, error)
@@ -37,7 +37,7 @@ func (w viewFile) derived() (derived, error) {
 func (d derived) size() int64 { return d.end() + d.v.Tail(d.data.Size()) }
 
 // end returns where the bytes of the array end.
-func (d derived) end() int64 { return int64(len(d.head)) + d.data.Size() }
+func (d derived) end() int64 { return d.head + d.data.Size() }
 
 // setSize takes the two sizes that a program sets if it writes all of a file: nothing, and all.
 func (d derived) setSize(ctx context.Context, size int64) error {
@@ -59,7 +59,7 @@ func (d derived) writeAt(ctx context.Context, p []byte, off int64) error {
 		return d.keepsSize(end)
 	}
 	defer d.oneByOne()()
-	p, at, err := BehindHeader(d.v, d.head, p, off)
+	p, at, err := d.behindHeader(ctx, p, off)
 	if err == nil {
 		p, err = BeforeTail(d.v, p, d.data.Size()-at)
 	}
@@ -75,14 +75,28 @@ func (d derived) writeAt(ctx context.Context, p []byte, off int64) error {
 	return err
 }
 
+// behindHeader returns the part of p that belongs to the array, and where it belongs. The header is
+// asked for only if p has bytes of it.
+func (d derived) behindHeader(
+	ctx context.Context, p []byte, off int64,
+) (data []byte, at int64, err error) {
+	if at = off - d.head; at >= 0 {
+		return p, at, nil
+	}
+	head, _, err := d.v.Header(ctx, d.Live())
+	if err != nil {
+		return nil, 0, err
+	}
+	return BehindHeader(d.v, head, p, off)
+}
+
 // skip makes zero what a program leaves out before off that writes all of the file.
 func (d derived) skip(ctx context.Context, off int64) error {
-	head := int64(len(d.head))
 	from, isRewritten := d.extendRewrite(off)
-	if from = max(from, head); !isRewritten || from >= off {
+	if from = max(from, d.head); !isRewritten || from >= off {
 		return nil
 	}
-	return d.data.Clear(ctx, from-head, off-from)
+	return d.data.Clear(ctx, from-d.head, off-from)
 }
 
 // RefusesSaving returns why a program cannot begin to write all of a view's file; nil: it can.

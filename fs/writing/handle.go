@@ -112,7 +112,7 @@ func (h *Handle) CutShort() error {
 		return nil
 	}
 	rest := "the array is as it was"
-	if reach > int64(len(file.head)) {
+	if reach > file.head {
 		rest = "the rest of the array is zero bytes"
 		err = h.Clear(reach, size-reach)
 	}

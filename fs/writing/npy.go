@@ -92,12 +92,17 @@ func (f *npyFile) header(ours []byte) []byte {
 
 // parts returns the header as writers see it, and the array whose bytes they write behind it. That
 // array has the order of their header, whatever has become of the array since.
-func (f *npyFile) parts(arr *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
+func (f *npyFile) parts(
+	ctx context.Context, arr *zarrcore.Array,
+) (head []byte, data *zarrcore.Array, err error) {
 	f.mu.Lock()
 	theirs, fortran := f.theirs, f.fortran
 	f.mu.Unlock()
 	if theirs == nil {
-		return f.view.Parts(arr)
+		if head, _, err = f.view.Header(ctx, arr); err == nil {
+			_, data, err = f.view.Parts(arr)
+		}
+		return head, data, err
 	}
 	data, err = arr.InOrder(fortran)
 	return theirs, data, err
@@ -142,7 +147,7 @@ func (f *npyFile) write(ctx context.Context, w *Array, p []byte, off int64) erro
 		}
 		return err
 	}
-	base, data, err := f.parts(w.Live())
+	base, data, err := f.parts(ctx, w.Live())
 	if err != nil {
 		return err
 	}
@@ -189,7 +194,7 @@ func (f *npyFile) writeHeader(ctx context.Context, w *Array, base, p []byte, off
 	if err := f.take(ctx, w, text, header); err != nil {
 		return err
 	}
-	_, data, err := f.parts(w.Live())
+	_, data, err := f.parts(ctx, w.Live())
 	if err != nil {
 		return err
 	}
@@ -245,7 +250,7 @@ func (f *npyFile) finishHeader(ctx context.Context, w *Array) error {
 // The caller holds order.
 func (f *npyFile) take(ctx context.Context, w *Array, text []byte, header npy.Info) error {
 	arr := w.Live()
-	ours, _, err := f.view.Parts(arr)
+	ours, _, err := f.view.Header(ctx, arr)
 	if err != nil || slices.Equal(text, f.header(ours)) {
 		return err
 	}
@@ -317,7 +322,7 @@ func (f *npyFile) setSize(ctx context.Context, w *Array, size int64) error {
 		return awaited.SetSize(size)
 	}
 	f.come.Settle()
-	text, data, err := f.parts(w.Live())
+	text, data, err := f.parts(ctx, w.Live())
 	if err != nil {
 		return err
 	}

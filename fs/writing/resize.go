@@ -54,14 +54,14 @@ func (w viewFile) clear(ctx context.Context, off, n int64) error {
 	if err != nil {
 		return err
 	}
-	if off < int64(len(head)) {
+	if off < head {
 		kind := iofs.ErrInvalid
 		if view.IsDerived(w.v) {
 			kind = syscall.EPERM // as for each other change of such a header
 		}
 		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", kind, w.v.Name())
 	}
-	return data.Clear(ctx, off-int64(len(head)), n)
+	return data.Clear(ctx, off-head, n)
 }
 
 // NoteCreated notes that a view's file was created. An empty file has no effect: the array keeps

@@ -88,7 +88,7 @@ func (w viewFile) accept(ctx context.Context, p []byte, off int64) error {
 	if err != nil {
 		return err
 	}
-	at := off - int64(len(head))
+	at := off - head
 	if at < 0 {
 		p, at = p[min(int64(len(p)), -at):], 0
 	}
