@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -23,11 +24,11 @@ type CodecType struct {
 	Kind CodecKind
 	// names it in the setting `codecs`, as lz4 does in lz4:5; empty where that setting needs a list
 	Word       string
-	Parameters []CodecParameter // in the order in which zarr-python writes them
+	Parameters []CodecParameter // in the order in which zarr-python writes and takes them
 
 	// spells it as version 2 does; nil where that has none, or has it as numcodecs.ID too
 	inV2 func(Codec) Codec
-	// spells one of version 2 as version 3 does; nil where version 3 has none
+	// spells one of version 2, with all its defaults, as version 3 does; nil where that has none
 	upgrade func(c Codec, itemSize int64) (Codec, error)
 }
 
@@ -44,6 +45,29 @@ type CodecParameter struct {
 func CodecNamed(name string) (CodecType, bool) {
 	t, known := codecTypes[name]
 	return t, known
+}
+
+// Default returns what a member of a configuration is where it is missing, for elements of a size
+// in bytes. It is absent for a member without a default.
+func (t CodecType) Default(member string, itemSize int64) pyjson.Value {
+	for _, p := range t.Parameters {
+		if p.Member == member && p.Default != nil {
+			return p.Default(itemSize)
+		}
+	}
+	return pyjson.Value{}
+}
+
+// takes reports whether a value of the right kind has the range or is one of the words.
+func (p CodecParameter) takes(v pyjson.Value) bool {
+	n, whole := v.Int64()
+	switch {
+	case p.Words != nil:
+		return slices.Contains(p.Words, v.Text())
+	case p.Lo < p.Hi:
+		return whole && p.Lo <= n && n <= p.Hi
+	}
+	return true
 }
 
 // CodecOfWord returns the codec of a word of the setting `codecs`, by its name in version 3, and
@@ -132,9 +156,9 @@ var codecTypes = map[string]CodecType{
 	"zarrs.vlen":     {Kind: BytesToBytes},
 	"zarrs.vlen_v2":  {Kind: BytesToBytes},
 
-	"numcodecs.zstd": {Kind: BytesToBytes, upgrade: upgradeZstd, Parameters: []CodecParameter{
+	"numcodecs.zstd": {Kind: BytesToBytes, upgrade: unprefixed, Parameters: []CodecParameter{
 		{Member: "level", Default: always("0")}, {Member: "checksum"}}},
-	"numcodecs.gzip": {Kind: BytesToBytes, upgrade: upgradeGzip, Parameters: []CodecParameter{
+	"numcodecs.gzip": {Kind: BytesToBytes, upgrade: unprefixed, Parameters: []CodecParameter{
 		{Member: "level", Default: always("1")}}},
 	"numcodecs.blosc": {Kind: BytesToBytes, upgrade: upgradeBlosc, Parameters: []CodecParameter{
 		{Member: "cname", Default: always(`"lz4"`)}, {Member: "clevel", Default: always("5")},

@@ -6,8 +6,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// TestCodecTypes holds that no two codecs have one word, and that every default is JSON. What a
-// codec becomes in the other format is a codec of the table, at the same place of a chain.
+// TestCodecTypes holds that no two codecs have one word, and that every default is JSON that its
+// parameter takes. What a codec becomes in the other format is a codec of the table, at the same
+// place of a chain.
 func TestCodecTypes(t *testing.T) {
 	words := map[string]string{}
 	for name, row := range codecTypes {
@@ -16,8 +17,8 @@ func TestCodecTypes(t *testing.T) {
 		}
 		words[row.Word] = name
 		for _, p := range row.Parameters {
-			if p.Default != nil && !p.Default(4).Exists() {
-				t.Errorf("%s: the default of %s is not JSON", name, p.Member)
+			if p.Default != nil && (!p.Default(4).Exists() || !p.takes(p.Default(4))) {
+				t.Errorf("%s: the default of %s is not JSON, or not taken", name, p.Member)
 			}
 		}
 		c := Codec{Name: name, Config: pyjson.Empty}
@@ -25,7 +26,7 @@ func TestCodecTypes(t *testing.T) {
 			sameKind(t, name, row.inV2(c))
 		}
 		if row.upgrade != nil {
-			up, err := row.upgrade(c, 4)
+			up, err := upgradeCodec(c, 4)
 			if err != nil {
 				t.Errorf("%s in version 3: %v", name, err)
 			}

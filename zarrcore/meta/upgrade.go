@@ -182,81 +182,65 @@ func filterError(expected, found string) error {
 // upgradeCodec names a codec of version 2 as version 3 does; size is that of an element before it,
 // in bytes.
 func upgradeCodec(c Codec, size int64) (Codec, error) {
-	if upgrade := codecTypes[c.Name].upgrade; upgrade != nil {
-		return upgrade(c, size)
+	upgrade := codecTypes[c.Name].upgrade
+	if upgrade == nil {
+		return Codec{}, &Error{
+			Member: "codecs", Expected: "a codec that zarr-python 3 knows in format 3",
+			Found: strconv.Quote(c.Name), Kind: errors.ErrUnsupported,
+		}
 	}
-	return Codec{}, &Error{
-		Member: "codecs", Expected: "a codec that zarr-python 3 knows in format 3",
-		Found: strconv.Quote(c.Name), Kind: errors.ErrUnsupported,
+	up, err := upgrade(c.Complete(2, size), size)
+	if err != nil || up.Name == c.Name {
+		return c, err
 	}
+	return up.fitted(size), nil
+}
+
+// fitted is a codec with the parameters of its row alone. One that the row does not take has its
+// default: it does not matter to what is stored, but to what is written next.
+func (c Codec) fitted(itemSize int64) Codec {
+	var config pyjson.Value
+	for _, p := range codecTypes[c.Name].Parameters {
+		v, otherwise := c.Config.Get(p.Member), p.Default(itemSize)
+		if v.Kind() != otherwise.Kind() || !p.takes(v) {
+			v = otherwise
+		}
+		config = config.With(p.Member, v)
+	}
+	return Codec{c.Name, config}
 }
 
 // unchanged is for codecs that zarr-python 3 knows in format 3 by the same name, with the same
 // configuration.
 func unchanged(c Codec, _ int64) (Codec, error) { return c, nil }
 
-func upgradeGzip(c Codec, _ int64) (Codec, error) {
-	return Codec{"gzip", pyjson.Empty.With("level", pyjson.IntOf(levelOf(c, 0, 9, 5)))}, nil
-}
-
-func upgradeZstd(c Codec, _ int64) (Codec, error) {
-	checksum, _ := c.Config.Get("checksum").Bool()
-	return Codec{"zstd", pyjson.Empty.
-		With("level", pyjson.IntOf(levelOf(c, -131072, 22, 0))).
-		With("checksum", pyjson.BoolOf(checksum))}, nil
+// unprefixed is for codecs that differ in their names alone.
+func unprefixed(c Codec, _ int64) (Codec, error) {
+	return Codec{c.Name[len(numcodecs):], c.Config}, nil
 }
 
 // upgradeCRC32C: version 3's own checksum stands at the end.
-func upgradeCRC32C(c Codec, _ int64) (Codec, error) {
+func upgradeCRC32C(c Codec, size int64) (Codec, error) {
 	if where := c.Config.Get("location"); !where.Exists() || where.Text() == "end" {
-		return Codec{Name: "crc32c"}, nil
+		return unprefixed(c, size)
 	}
 	return c, nil
-}
-
-// levelOf is a codec's level where version 3 takes it. It does not matter to what is stored, but to
-// what is written next.
-func levelOf(c Codec, least, most, otherwise int64) int64 {
-	if n, ok := c.Config.Get("level").Int64(); ok && n >= least && n <= most {
-		return n
-	}
-	return otherwise
 }
 
 // upgradeBlosc spells blosc's shuffle as version 3 does, whose documents also have the size of an
 // element. Automatic shuffle, -1, is by bits for elements of a byte and by bytes for others.
 func upgradeBlosc(c Codec, size int64) (Codec, error) {
-	shuffle := int64(1) // the default of numcodecs
-	if v := c.Config.Get("shuffle"); v.Exists() {
-		n, ok := v.Int64()
-		if !ok || n < -1 || n > 2 {
-			return Codec{}, invalid("compressor.shuffle", "-1, 0, 1 or 2", v)
-		}
-		shuffle = n
+	v := c.Config.Get("shuffle")
+	n, ok := v.Int64()
+	if !ok || n < -1 || n > 2 {
+		return Codec{}, invalid("compressor.shuffle", "-1, 0, 1 or 2", v)
 	}
-	switch {
-	case shuffle == -1 && size == 1:
-		shuffle = 2
-	case shuffle == -1:
-		shuffle = 1
+	shuffle := bloscShuffle(size)
+	if n >= 0 {
+		shuffle = pyjson.StringOf(bloscShuffles[n])
 	}
-	cname, clevel, blocksize := c.Config.Get("cname"), c.Config.Get("clevel"),
-		c.Config.Get("blocksize")
-	if !cname.Exists() {
-		cname = pyjson.StringOf("lz4")
-	}
-	if !clevel.Exists() {
-		clevel = pyjson.IntOf(5)
-	}
-	if !blocksize.Exists() {
-		blocksize = pyjson.IntOf(0)
-	}
-	return Codec{"blosc", pyjson.Empty.
-		With("typesize", bloscTypeSize(size)).
-		With("cname", cname).
-		With("clevel", clevel).
-		With("shuffle", pyjson.StringOf(bloscShuffles[shuffle])).
-		With("blocksize", blocksize)}, nil
+	c.Config = c.Config.Without("typesize").With("shuffle", shuffle)
+	return unprefixed(c, size)
 }
 
 // UpgradeGroup makes a group's zarr.json from its .zgroup and .zattrs, which is nil if there is

@@ -23,6 +23,12 @@ func TestUpgradeCodecs(t *testing.T) {
 			` transpose{"order":[1,0]}` + little + ` gzip{"level":9}`},
 		// version 3 has no level -1
 		{[]string{`compressor: {"id": "gzip", "level": -1}`}, little + ` gzip{"level":5}`},
+		// numcodecs' default
+		{[]string{`compressor: {"id": "gzip"}`}, little + ` gzip{"level":1}`},
+		{[]string{`compressor: {"id": "zlib"}`}, little + ` numcodecs.zlib{}`},
+		{[]string{`compressor: {"id": "zstd"}`}, little + ` zstd{"level":0,"checksum":false}`},
+		{[]string{`compressor: {"id": "zstd", "level": 23, "checksum": 1}`},
+			little + ` zstd{"level":0,"checksum":false}`},
 		{[]string{`compressor: {"id": "zstd", "level": 3}`},
 			little + ` zstd{"level":3,"checksum":false}`},
 		{[]string{`compressor: {"id": "zstd", "level": -7, "checksum": true}`},
@@ -36,6 +42,10 @@ func TestUpgradeCodecs(t *testing.T) {
 		{[]string{`compressor: {"id": "blosc"}`},
 			little +
 				` blosc{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
+		// what version 3 does not take
+		{[]string{`compressor: {"id": "blosc", "cname": "x", "clevel": 10, "typesize": 8}`},
+			little +
+				` blosc{"typesize":4,"cname":"zstd","clevel":5,"shuffle":"shuffle","blocksize":0}`},
 		{[]string{
 			`compressor: {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, ` +
 				`"blocksize": 0}`},

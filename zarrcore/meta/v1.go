@@ -5,18 +5,6 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// firstArgument has, for each compressor of version 1, the option that a scalar compression_opts
-// stands for: the first argument of the codec's Python class.
-var firstArgument = map[string]string{
-	"blosc": "cname",
-	"bz2":   "level",
-	"gzip":  "level",
-	"lz4":   "acceleration",
-	"lzma":  "format",
-	"zlib":  "level",
-	"zstd":  "level",
-}
-
 // ParseV1 reads the objects meta and attrs of a version 1 store, which holds a single array; attrs
 // is nil if there is none. Beside an error, the Array is what was understood.
 func ParseV1(meta, attrs []byte) (*Array, error) {
@@ -46,12 +34,12 @@ func (a *Array) codecsV1(root pyjson.Value) error {
 	if err != nil {
 		return err
 	}
-	a.chain(nil, &Codec{"numcodecs." + name.Text(), config})
+	a.chain(nil, &Codec{numcodecs + name.Text(), config})
 	return nil
 }
 
 // optionsV1 reads compression_opts, an object or a single option, as the configuration of a
-// numcodecs codec.
+// numcodecs codec. A single option is the codec's first parameter.
 func optionsV1(compressor string, v pyjson.Value) (pyjson.Value, error) {
 	switch v.Kind() {
 	case pyjson.Invalid, pyjson.Null:
@@ -59,13 +47,11 @@ func optionsV1(compressor string, v pyjson.Value) (pyjson.Value, error) {
 	case pyjson.Object:
 		return v, nil
 	case pyjson.Number, pyjson.String:
-		option, ok := firstArgument[compressor]
-		if !ok { // an unknown compressor, which the codecs refuse by its name
+		parameters := codecTypes[numcodecs+compressor].Parameters
+		if len(parameters) == 0 { // an unknown compressor, which the codecs refuse by its name
 			return made("{}"), nil
 		}
-		return pyjson.ObjectOf(func(yield func(string, pyjson.Value) bool) {
-			yield(option, v)
-		}), nil
+		return pyjson.Empty.With(parameters[0].Member, v), nil
 	}
 	return pyjson.Value{}, invalid("compression_opts", "null, an integer, a string or an object", v)
 }
