@@ -30,10 +30,7 @@ func bindBitRound(in state, cfg config) (step, state, error) {
 	if mantissa == 0 {
 		least, most = 1, 64
 	}
-	keep, err := cfg.integer("keepbits", -1, least, most)
-	if err == nil && keep < 0 {
-		err = cfg.expected("keepbits", "an integer")
-	}
+	keep, err := cfg.integer("keepbits", least, most)
 	switch {
 	case err != nil:
 		return step{why: err}, in, nil

@@ -136,7 +136,7 @@ func TestBitRoundNotEncoded(t *testing.T) {
 		{"bfloat16", `"keepbits":8`, `codec "bitround" cannot be written: unsupported operation: ` +
 			`configuration "keepbits": expected an integer from 0 to 7, found 8`},
 		{"bfloat16", ``, `codec "bitround" cannot be written: unsupported operation: ` +
-			`configuration lacks "keepbits": expected an integer`},
+			`configuration lacks "keepbits": expected an integer from 0 to 7`},
 	} {
 		chain := bitRoundChain(t, c.dataType, 4, c.keep, "little")
 		if err := chain.Writable(); !errors.Is(err, errors.ErrUnsupported) ||

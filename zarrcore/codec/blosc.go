@@ -19,36 +19,27 @@ func init() {
 
 const bloscName = "blosc"
 
-// bloscEncoder reads a configuration of v3's blosc, or in v2 of numcodecs' blosc. The two have
-// different defaults.
+// bloscEncoder reads a configuration of v3's blosc or of numcodecs' blosc. numcodecs takes the size
+// of an element from what it encodes.
 func bloscEncoder(in state, cfg config) (compress.Encoder, error) {
-	e := blosc.Encoder{TypeSize: int(min(in.item(), math.MaxInt32))}
-	name := "zstd"
-	if in.v2 {
-		name, e.Shuffle = "lz4", blosc.ByteShuffle
-	} else {
-		e.Shuffle = blosc.AutoShuffle
-	}
-	name, err := cfg.oneOf("cname", name, meta.BloscNames...)
+	name, err := cfg.oneOf("cname", "", meta.BloscNames...)
 	if err != nil {
 		return nil, err
 	}
-	e.Inner = bloscInner[name]
-	level, err := cfg.integer("clevel", 5, 0, 9)
+	e := blosc.Encoder{Inner: bloscInner[name]}
+	if e.Shuffle, err = cfg.bloscShuffle(); err != nil {
+		return nil, err
+	}
+	level, err := cfg.integer("clevel", 0, 9)
 	if err != nil {
 		return nil, err
 	}
-	e.Level = int(level)
-	if e.Shuffle, err = cfg.bloscShuffle(e.Shuffle); err != nil {
-		return nil, err
-	}
-	blockSize, err := cfg.integer("blocksize", 0, 0, math.MaxInt32)
+	blockSize, err := cfg.integer("blocksize", 0, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}
-	e.BlockSize = int(blockSize)
-	typeSize, err := cfg.integer("typesize", int64(e.TypeSize), 1, math.MaxInt32)
-	e.TypeSize = int(typeSize)
+	typeSize, err := cfg.integerOr("typesize", min(in.item(), math.MaxInt32), 1, math.MaxInt32)
+	e.Level, e.BlockSize, e.TypeSize = int(level), int(blockSize), int(typeSize)
 	return e, err
 }
 
@@ -59,14 +50,14 @@ var bloscInner = map[string]blosc.Inner{
 }
 
 // bloscShuffle reads a shuffle, which is a number in v2 and a word in v3.
-func (c config) bloscShuffle(missing blosc.Shuffle) (blosc.Shuffle, error) {
+func (c config) bloscShuffle() (blosc.Shuffle, error) {
 	if c.get("shuffle").Kind() == pyjson.Number {
-		n, err := c.integer("shuffle", 0, -1, 2)
+		n, err := c.integer("shuffle", -1, 2)
 		return blosc.Shuffle(n), err
 	}
 	words := map[string]blosc.Shuffle{
 		"auto": blosc.AutoShuffle, "noshuffle": blosc.NoShuffle, "shuffle": blosc.ByteShuffle,
-		"bitshuffle": blosc.BitShuffle, "": missing,
+		"bitshuffle": blosc.BitShuffle,
 	}
 	word, err := c.oneOf("shuffle", "", "noshuffle", "shuffle", "bitshuffle", "auto")
 	return words[word], err

@@ -6,7 +6,7 @@ import "github.com/zarrfs/zarrfs/compress"
 func init() { register("numcodecs.bz2", bindBZ2) }
 
 var bindAnyBZ2 = compressorBinder(compress.BZ2{},
-	leveled(1, 1, 9, func(level int) compress.Encoder { return compress.BZ2{Level: level} }))
+	leveled(1, 9, func(level int) compress.Encoder { return compress.BZ2{Level: level} }))
 
 // bindBZ2 allows for what other compressors do not add: each block, of 100 kB at least, has up to
 // six tables of 258 codes, and a code takes up to 39 bits there.

@@ -136,7 +136,7 @@ func (v valueCast) bound(cfg config, side string, to, from dtype.Type) (*valueCa
 	}
 	v.plain = v.to.includes(v.from) ||
 		v.outside == wrapOutside && v.to.isIntegral() && v.from.isIntegral()
-	scalars := config{cfg.get("scalar_map")}
+	scalars := config{v: cfg.get("scalar_map")}
 	if scalars.v.Exists() && scalars.v.Kind() != pyjson.Object {
 		return nil, cfg.expected("scalar_map", "an object")
 	}

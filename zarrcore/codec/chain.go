@@ -110,7 +110,7 @@ func (c *Chain) bindLevel(codecs []meta.Codec, st state) ([]meta.Codec, state, e
 		if e.bind == nil || e.kind != meta.ArrayToArray {
 			return nil, st, nil
 		}
-		filter, after, err := e.bind(st, config{f.Config})
+		filter, after, err := e.bind(st, configOf(f, st))
 		if err != nil || filter.decodes() || after.recut {
 			// a filter that computes or cuts axes; bindPipeline reports its errors
 			return nil, st, nil
@@ -119,7 +119,7 @@ func (c *Chain) bindLevel(codecs []meta.Codec, st state) ([]meta.Codec, state, e
 		lossy = append(lossy, filter)
 		st = after
 	}
-	s, err := parseSharding(st, config{codecs[last].Config})
+	s, err := parseSharding(st, configOf(codecs[last], st))
 	if err != nil {
 		return nil, st, fmt.Errorf("codec %q: %w", shardingName, err)
 	}

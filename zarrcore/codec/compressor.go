@@ -26,9 +26,9 @@ func compressorBinder(d compress.Decoder, m encoderMaker) binder {
 }
 
 // leveled is the encoderMaker of a compressor whose only parameter is a level, from lo to hi.
-func leveled(missing, lo, hi int64, at func(level int) compress.Encoder) encoderMaker {
+func leveled(lo, hi int64, at func(level int) compress.Encoder) encoderMaker {
 	return func(_ state, cfg config) (compress.Encoder, error) {
-		level, err := cfg.integer("level", missing, lo, hi)
+		level, err := cfg.integer("level", lo, hi)
 		return at(int(level)), err
 	}
 }

@@ -9,15 +9,26 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// config is a codec's configuration: an object of JSON, or nothing.
-type config struct{ v pyjson.Value }
+// config is a codec's configuration: an object of JSON, or nothing. Its codec's row in meta's table
+// has defaults for elements of item bytes; objects within a configuration have no row.
+type config struct {
+	v    pyjson.Value
+	row  meta.CodecType
+	item int64
+}
 
-// get returns a member; one that is null counts as absent.
+// configOf is the configuration of a codec that is given the state in.
+func configOf(c meta.Codec, in state) config {
+	row, _ := meta.CodecNamed(c.Name)
+	return config{c.Config, row, in.item()}
+}
+
+// get returns a member, or its default. One that is null counts as absent.
 func (c config) get(key string) pyjson.Value {
-	if v := c.v.Get(key); v.Kind() != pyjson.Null {
+	if v := c.v.Get(key); v.Exists() && v.Kind() != pyjson.Null {
 		return v
 	}
-	return pyjson.Value{}
+	return c.row.Default(key, c.item)
 }
 
 // expected returns the error for a member of the wrong kind.
@@ -48,27 +59,29 @@ func (c config) only(known ...string) error {
 	return nil
 }
 
-// integer returns a whole number of the range lo..hi, or missing where the member is absent.
-func (c config) integer(key string, missing, lo, hi int64) (int64, error) {
-	v := c.get(key)
-	if !v.Exists() {
+// integerOr returns a whole number of the range lo..hi, or missing where the member is absent and
+// the codec's row has no default.
+func (c config) integerOr(key string, missing, lo, hi int64) (int64, error) {
+	if !c.get(key).Exists() {
 		return missing, nil
 	}
-	n, ok := v.Int64()
+	return c.integer(key, lo, hi)
+}
+
+// integer returns a whole number of the range lo..hi, which is required.
+func (c config) integer(key string, lo, hi int64) (int64, error) {
+	n, ok := c.get(key).Int64()
 	if !ok || n < lo || n > hi {
 		return 0, c.expected(key, fmt.Sprintf("an integer from %d to %d", lo, hi))
 	}
 	return n, nil
 }
 
-// boolean returns true or false, or missing where the member is absent.
-func (c config) boolean(key string, missing bool) (bool, error) {
+// boolean returns true or false, which an absent member is.
+func (c config) boolean(key string) (bool, error) {
 	v := c.get(key)
-	if !v.Exists() {
-		return missing, nil
-	}
 	b, ok := v.Bool()
-	if !ok {
+	if v.Exists() && !ok {
 		return false, c.expected(key, "true or false")
 	}
 	return b, nil
@@ -108,7 +121,7 @@ func (c config) codecs(key string) ([]meta.Codec, error) {
 	for item := range v.Elements() {
 		name, conf := item, pyjson.Value{}
 		if item.Kind() == pyjson.Object {
-			name, conf = item.Get("name"), config{item}.get("configuration")
+			name, conf = item.Get("name"), config{v: item}.get("configuration")
 		}
 		if name.Kind() != pyjson.String || conf.Exists() && conf.Kind() != pyjson.Object {
 			return nil, fmt.Errorf("configuration %q: expected a codec, found %s",

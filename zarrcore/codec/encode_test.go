@@ -299,7 +299,7 @@ func noteCodecs(t *testing.T, written map[string]bool, codecs []meta.Codec) {
 			continue
 		}
 		for _, key := range []string{"codecs", "index_codecs"} {
-			inner, err := (config{c.Config}).codecs(key)
+			inner, err := (config{v: c.Config}).codecs(key)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,7 +10,7 @@ import (
 func init() { register("numcodecs.jenkins_lookup3", bindJenkins) }
 
 func bindJenkins(in state, cfg config) (step, state, error) {
-	initial, err := cfg.integer("initval", 0, 0, 1<<32-1)
+	initial, err := cfg.integerOr("initval", 0, 0, 1<<32-1)
 	if err != nil {
 		return step{}, in, err
 	}

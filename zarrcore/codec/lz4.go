@@ -10,6 +10,6 @@ import (
 func init() { register("numcodecs.lz4", compressorBinder(compress.LZ4{}, lz4Encoder)) }
 
 func lz4Encoder(_ state, cfg config) (compress.Encoder, error) {
-	acceleration, err := cfg.integer("acceleration", 1, math.MinInt32, math.MaxInt32)
+	acceleration, err := cfg.integer("acceleration", math.MinInt32, math.MaxInt32)
 	return compress.LZ4{Acceleration: int(acceleration)}, err
 }

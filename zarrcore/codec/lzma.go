@@ -12,7 +12,7 @@ import (
 func init() { register("numcodecs.lzma", bindLZMA) }
 
 func bindLZMA(in state, cfg config) (step, state, error) {
-	format, err := cfg.integer("format", compress.LZMAXZ, compress.LZMAAuto, compress.LZMARaw)
+	format, err := cfg.integerOr("format", compress.LZMAXZ, compress.LZMAAuto, compress.LZMARaw)
 	if err != nil {
 		return step{}, in, err
 	}
@@ -40,7 +40,7 @@ func lzmaEncoder(e compress.LZMA, cfg config) (compress.LZMA, error) {
 	if e.Format == compress.LZMAAuto {
 		return e, notEncoded("its format is chosen by what is decoded")
 	}
-	check, err := cfg.integer("check", -1, -1, 10)
+	check, err := cfg.integerOr("check", -1, -1, 10)
 	if err != nil {
 		return e, err
 	}
@@ -57,10 +57,10 @@ func lzmaEncoder(e compress.LZMA, cfg config) (compress.LZMA, error) {
 // lzmaDict reads the size of a dictionary, given in bytes or by a preset; 0 if neither is.
 func (c config) lzmaDict() (int, error) {
 	if c.get("dict_size").Exists() {
-		n, err := c.integer("dict_size", 0, 1, 1<<31-1)
+		n, err := c.integer("dict_size", 1, 1<<31-1)
 		return int(n), err
 	}
-	preset, err := c.integer("preset", compress.DefaultPreset, 0, extremePreset+9)
+	preset, err := c.integerOr("preset", compress.DefaultPreset, 0, extremePreset+9)
 	if err != nil {
 		return 0, err
 	}
@@ -77,7 +77,7 @@ func lzmaFilters(cfg config) ([]compress.LZMAFilter, error) {
 	}
 	var filters []compress.LZMAFilter
 	for item := range v.Elements() {
-		f, err := lzmaFilter(config{item})
+		f, err := lzmaFilter(config{v: item})
 		if err != nil {
 			return nil, fmt.Errorf("configuration \"filters\"[%d]: %w", len(filters), err)
 		}
@@ -94,7 +94,7 @@ func lzmaFilter(cfg config) (compress.LZMAFilter, error) {
 			cfg.expected("id", fmt.Sprintf("a filter of data: %d (delta), %d (LZMA1) or %d (LZMA2)",
 				compress.FilterDelta, compress.FilterLZMA1, compress.FilterLZMA2))
 	}
-	dist, err := cfg.integer("dist", 1, 1, 256)
+	dist, err := cfg.integerOr("dist", 1, 1, 256)
 	if err != nil {
 		return compress.LZMAFilter{}, err
 	}
@@ -104,7 +104,7 @@ func lzmaFilter(cfg config) (compress.LZMAFilter, error) {
 	}
 	props := [3]int{3, 0, 2}
 	for i, key := range []string{"lc", "lp", "pb"} {
-		n, err := cfg.integer(key, int64(props[i]), 0, 8)
+		n, err := cfg.integerOr(key, int64(props[i]), 0, 8)
 		if err != nil {
 			return f, err
 		}

@@ -76,7 +76,7 @@ func (c config) bit(key, other string, missing, valueBits int) (int, error) {
 	if !c.get(key).Exists() {
 		key = other
 	}
-	n, err := c.integer(key, int64(missing), 0, int64(valueBits-1))
+	n, err := c.integerOr(key, int64(missing), 0, int64(valueBits-1))
 	return int(n), err
 }
 

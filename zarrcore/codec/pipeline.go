@@ -78,7 +78,7 @@ func (p *pipeline) bind(c meta.Codec, e entry, st state) (state, error) {
 	if c.Name != transposeName {
 		st = p.addMove(st)
 	}
-	s, after, err := e.bind(st, config{c.Config})
+	s, after, err := e.bind(st, configOf(c, st))
 	if err != nil {
 		return st, err
 	}
@@ -239,11 +239,11 @@ func fixedOrder(codecs []meta.Codec) dtype.Order {
 	for _, c := range codecs {
 		switch c.Name {
 		case "bytes", "endian":
-			if config := (config{c.Config}); config.get("endian").Text() == "big" {
+			if config := (config{v: c.Config}); config.get("endian").Text() == "big" {
 				return dtype.Big
 			}
 		case shardingName:
-			if inner, err := (config{c.Config}).codecs("codecs"); err == nil {
+			if inner, err := (config{v: c.Config}).codecs("codecs"); err == nil {
 				return fixedOrder(inner)
 			}
 		}

@@ -15,11 +15,8 @@ func bindQuantize(in state, cfg config) (step, state, error) {
 	if p.to == p.from {
 		s.place = nil // decoding does nothing
 	}
-	digits, err := cfg.integer("digits", -1, -300, 300)
-	switch {
-	case err == nil && !cfg.get("digits").Exists():
-		err = cfg.expected("digits", "an integer")
-	case err == nil && p.to.class != floating:
+	digits, err := cfg.integer("digits", -300, 300)
+	if err == nil && p.to.class != floating {
 		err = notEncoded("numbers of type " + p.to.String() + " cannot be quantized")
 	}
 	if err != nil {

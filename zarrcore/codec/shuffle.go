@@ -12,7 +12,7 @@ import (
 func init() { register("numcodecs.shuffle", bindShuffle) }
 
 func bindShuffle(in state, cfg config) (step, state, error) {
-	size, err := cfg.integer("elementsize", in.typ.Size, 0, 1<<31-1)
+	size, err := cfg.integerOr("elementsize", in.typ.Size, 0, 1<<31-1)
 	if err != nil {
 		return step{}, in, err
 	}

@@ -124,7 +124,7 @@ func (r *Vlen) bindChunk(codecs []meta.Codec, st state) error {
 func (r *Vlen) bindOne(c meta.Codec, e entry, st state) (state, error) {
 	switch {
 	case r.form == nil && e.form != nil:
-		f, after, err := e.form(st, config{c.Config})
+		f, after, err := e.form(st, configOf(c, st))
 		if err != nil {
 			return st, err
 		}
@@ -146,7 +146,7 @@ func (r *Vlen) bindOne(c meta.Codec, e entry, st state) (state, error) {
 	case e.bind == nil:
 		return st, errors.New("stands behind a codec that has made bytes of the elements")
 	}
-	s, after, err := e.bind(st, config{c.Config})
+	s, after, err := e.bind(st, configOf(c, st))
 	moves := s.move != nil || s.place != nil
 	switch {
 	case err != nil:

@@ -14,10 +14,10 @@ func init() {
 
 // zstdEncoder reads a level of any size, as zstd does.
 func zstdEncoder(_ state, cfg config) (compress.Encoder, error) {
-	level, err := cfg.integer("level", 0, math.MinInt32, math.MaxInt32)
+	level, err := cfg.integer("level", math.MinInt32, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}
-	checksum, err := cfg.boolean("checksum", false)
+	checksum, err := cfg.boolean("checksum")
 	return compress.Zstd{Level: int(level), Checksum: checksum}, err
 }
