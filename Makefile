@@ -146,7 +146,7 @@ limits: check build ## show the limits by commands that people type: ok or BAD (
 	ZARRFS_PY3=$(PY3) integration/limits/limits.sh $(BIN)
 
 # Nothing else should run on the machine meanwhile.
-prove: check build peers ## kill, model, races, limits, everyday, mistakes, faults (an hour; as root)
+prove: check build peers ## kill, model, races, limits, everyday, mistakes, faults (1 h; as root)
 	@integration/prove.sh $(or $(LOGS),prove-logs)
 
 bench: check build peers ## compare speed with plain files and libraries (10 GB, three hours)
