@@ -19,14 +19,15 @@ var mountVerb = &verb{
 	name: "mount", args: "STORE DIR", least: 2, most: 2,
 	short: "Mount a store at a folder",
 	long: `
-STORE is a folder, a zip file (read-only) or a file:// URL. DIR is an empty folder. The verb returns
-when the mount can be used. The program that serves it stays in the background until it is
+STORE is a folder, a zip file, or a URL (file, http, https, s3, gs, az, abfs or abfss). Zip files,
+and stores on web servers and in buckets, are mounted read-only. DIR is an empty folder. The verb
+returns when the mount can be used. The program that serves it stays in the background until it is
 unmounted.
 
 Each array A is shown as A.npy (a NumPy file), A.raw (its bytes alone) and A.json (its metadata and
 attributes). Each group is shown as a folder with its own zarr.json. What programs write to .npy and
-.raw is stored when they close or sync the file, and after 5 s at the latest. A store that cannot be
-written to is mounted read-only.
+.raw is stored when they close or sync the file, or after 5 s without a write. It is stored after a
+minute at the latest. A store that cannot be written to is mounted read-only.
 
 What is copied in becomes an array. The --create-* flags say what it looks like, or the attribute
 "zarrfs" of its group or of the nearest group above. What these leave open is as zarr-python 3 would
