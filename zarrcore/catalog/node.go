@@ -357,8 +357,8 @@ func (n *Node) setGroup(g *meta.Group) {
 }
 
 // ErrVersion1 is the error of writing to an array of format 1.
-var ErrVersion1 = fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w",
-	errors.ErrUnsupported)
+var ErrVersion1 = fmt.Errorf("%w: arrays of Zarr format 1 cannot be written; migrate the "+
+	"store first: `zarrfs migrate STORE`", errors.ErrUnsupported)
 
 // Writable returns nil if data can be written to the array that the node is, or why not. It knows
 // what the metadata and the folder of its objects say.
