@@ -49,7 +49,7 @@ func New(m meta.Array, path string, id uint64, source *meta.Array) (*Array, erro
 	return a, nil
 }
 
-// setGrids cuts the array's shape into chunks and objects.
+// setGrids sets the grids of the array's chunks and objects, and what follows from them.
 func (a *Array) setGrids() (err error) {
 	if a.Objects, err = object.NewLayout(a.Meta, a.Path, a.Chain, a.Source != nil); err != nil {
 		return err
@@ -175,9 +175,9 @@ func (a *Array) Fixed(found string) error {
 	if a.Source == nil {
 		return fmt.Errorf("%w: %s", object.ErrFixedSize, found)
 	}
-	return fmt.Errorf("%w: %s: in Fortran order rows of axis 0 do not stand one behind the other, "+
-		"so that none is at its end; extend or cut it in C order, which is the .raw file, "+
-		"or set the shape in the .json file", object.ErrFixedSize, found)
+	return fmt.Errorf("%w: %s: in Fortran order a row of axis 0 is not contiguous, so the file "+
+		"cannot change its length; resize the .raw file, or set the shape in the .json file",
+		object.ErrFixedSize, found)
 }
 
 // Outlasts reports whether another program has only appended rows, so that m describes the array.

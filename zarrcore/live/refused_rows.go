@@ -149,7 +149,7 @@ func (r *retraction) regain(n int64, o *unstored.AheadObject, old *object.Reader
 		return nil
 	}
 	if over := r.h.of.Dirty.Over(); over > 0 {
-		return fmt.Errorf("no room for what it has: %d bytes more than may be are dirty", over)
+		return fmt.Errorf("no room for its rows: dirty bytes exceed the limit by %d", over)
 	}
 	r.all.gen.Objects.EachChunk(n, func(chunk, inner int64) {
 		if err == nil && chunk < r.all.gen.Grid.Chunks() {
