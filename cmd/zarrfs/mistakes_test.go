@@ -129,7 +129,7 @@ var mistakes = []struct {
 	// and mnt is unmounted
 	{40, "zarrfs umount none mnt", "none is not a mount", "`zarrfs status` lists the mounts"},
 	{33, "zarrfs mount s.zarr mnt; rm -r s.zarr; cp a.npy mnt/new.npy; zarrfs errors mnt; zarrfs " +
-		"umount --force mnt", "was removed", "make it again and mount it again"},
+		"umount --force mnt", "was removed", "recreate it and mount it again"},
 }
 
 // asRoot are the mistakes that only root can replay, because they need another user or another

@@ -48,7 +48,7 @@ type RemovedStore struct{ Folder string }
 // Error says what to do.
 func (e *RemovedStore) Error() string {
 	return fmt.Sprintf("the store %s was removed, and nothing can be written; "+
-		"make it again and mount it again", e.Folder)
+		"recreate it and mount it again", e.Folder)
 }
 
 // Is makes it an error that something does not exist.

@@ -219,7 +219,7 @@ func (c *Composite) readPiece(ctx context.Context, p Piece) (*Found, error) {
 	}
 	r, err := of.read(ctx, p.Off, p.N)
 	if err != nil && c.isRemade(ctx, of, c.of.Sources[p.Of]) {
-		err = fmt.Errorf("%w: the file shows %q, which was made again; open the file again (%v)",
+		err = fmt.Errorf("%w: the file shows %q, which was recreated; open the file again (%v)",
 			syscall.ESTALE, c.of.Sources[p.Of].Path, err)
 	}
 	return r, placeOf(c.of.Sources[p.Of], err)

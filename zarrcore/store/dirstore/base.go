@@ -40,7 +40,7 @@ func (b *base) place(ctx context.Context, key string) (place, error) {
 }
 
 // Refresh looks whether the store's directory was replaced by another of the same name, and goes on
-// with that one. zarr-python overwrites a store so: it removes the whole tree and makes it again.
+// with that one. zarr-python overwrites a store so: it removes the whole tree and recreates it.
 // Nothing else is remembered, whatever dir is. It never looks into another file system mounted over
 // the directory: that may be the very mount which asks.
 func (b *base) Refresh(dir string) {
