@@ -219,8 +219,8 @@ func TestEveryRefusalIsFound(t *testing.T) {
 			defer f.Close()
 			return set("new.json", "user.zarr.attr.units", "K")()
 		}, syscall.EOPNOTSUPP, "set user.zarr.attr.units once it is written and closed"},
-		{"g", "chunks that are none", set("g", "user.zarrfs.create.chunks", "many"), syscall.EINVAL,
-			"expected auto, rows, or a length for each axis"},
+		{"g", "chunks that are not lengths", set("g", "user.zarrfs.create.chunks", "many"),
+			syscall.EINVAL, "expected auto, rows, or a length for each axis"},
 	} {
 		if err := tc.do(); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, want %v", tc.what, err, tc.want)

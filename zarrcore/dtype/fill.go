@@ -37,7 +37,7 @@ type filler struct {
 	lenient bool // format 1 and 2
 }
 
-// mismatch is the error of a fill value that is none of t's.
+// mismatch is the error of a fill value that t cannot have.
 func mismatch(t Type, want string, v pyjson.Value) error {
 	return fmt.Errorf("%.60s: expected %s, found %s", t.NumPy(), want, excerpt(v))
 }

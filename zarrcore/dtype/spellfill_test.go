@@ -95,7 +95,7 @@ func lacks(err error) string {
 	return ""
 }
 
-// TestSpellRefused tries elements that are none of their types.
+// TestSpellRefused tries elements that their types cannot have.
 func TestSpellRefused(t *testing.T) {
 	for _, c := range []struct{ typ, element, want string }{
 		{`"|b1"`, "02", "dtype: format 3 has no fill value 02 of type |b1: unsupported operation"},

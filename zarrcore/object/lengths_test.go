@@ -36,7 +36,7 @@ func TestLengths(t *testing.T) {
 		t.Helper()
 		counts := slices.Clone(want)
 		if when == "before" {
-			counts[3] = 0 // it is none of this process
+			counts[3] = 0 // it is not of this process
 		}
 		if got, shown := of(l, grown, 4); !slices.Equal(got, want) || !slices.Equal(shown, counts) {
 			t.Errorf("%s: objects have %v rows, of which %v count, want %v and %v",

@@ -22,7 +22,7 @@ type staged struct {
 }
 
 // keepOpen is how many staged objects hold a descriptor. Others open their file again for each
-// step, so that the limit of descriptors is none of theirs.
+// step, so that the limit of descriptors does not limit them.
 const keepOpen = 512
 
 // Stage lets write write into the staging folder; see store.Store.

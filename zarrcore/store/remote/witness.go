@@ -67,7 +67,7 @@ func (w *witnesses) forget(keys []string) {
 	}
 }
 
-// nearest returns the document nearest to key that was seen, and is none of some others; "" if
+// nearest returns the document nearest to key of those that were seen, except those in but; "" if
 // there is no such document.
 func (w *witnesses) nearest(key string, but []string) string {
 	w.mu.Lock()
