@@ -294,8 +294,8 @@ var copySeed = maphash.MakeSeed()
 // copyVersion is the version of a document that was copied.
 func copyVersion(doc []byte) string { return fmt.Sprintf("#%x", maphash.Bytes(copySeed, doc)) }
 
-// tells reports whether the copies say what the children of the group at path are.
-func (c *consolidation) tells(path string) bool {
+// knowsChildren reports whether the copies say what the children of the group at path are.
+func (c *consolidation) knowsChildren(path string) bool {
 	if c == nil {
 		return false
 	}

@@ -219,7 +219,7 @@ func (cat *looks) probeRemote(ctx context.Context, path string) (summary, error)
 func (cat *looks) remoteChildren(
 	ctx context.Context, path string, yield func([]Child) error,
 ) error {
-	if cat.unlistable || cat.consolidated(ctx, path).tells(path) {
+	if cat.unlistable || cat.consolidated(ctx, path).knowsChildren(path) {
 		return cat.consolidatedChildren(ctx, path, yield)
 	}
 	if kept := cat.shelf.listed(path); kept != nil {
@@ -267,7 +267,7 @@ func (cat *looks) MayHold(ctx context.Context, path string) bool {
 		info, err = cat.store.Stat(ctx, path)
 	case cat.shelf.has(path): // a document
 		return false
-	case cat.consolidated(ctx, path).tells(store.Parent(path)):
+	case cat.consolidated(ctx, path).knowsChildren(store.Parent(path)):
 		_, known := cat.consolidated(ctx, path).kinds[path]
 		return known
 	case cat.shelf.listed(store.Parent(path)) != nil:
