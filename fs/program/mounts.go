@@ -138,8 +138,8 @@ func (p Process) startedIn() (folders []string) {
 // copies reports whether a command copies from to to. Its words are relative to dir. Each may be a
 // source, and each behind that its target: which ones are options' values is not known.
 func copies(words []string, dir, from, to string) bool {
-	isRsync := path.Base(words[0]) == "rsync"
-	files := filesOf(words[1:], isRsync)
+	byRsync := isRsync(words[0])
+	files := filesOf(words[1:], byRsync)
 	for i, file := range files {
 		if !filepath.IsAbs(file) {
 			files[i] = dir + "/" + file // which keeps a slash at the end
@@ -151,7 +151,7 @@ func copies(words []string, dir, from, to string) bool {
 			continue
 		}
 		name := path.Base(source)
-		if isRsync && strings.HasSuffix(source, "/") {
+		if byRsync && strings.HasSuffix(source, "/") {
 			name = "" // it copies what is in the folder
 		}
 		isTarget := func(target string) bool {
@@ -166,14 +166,14 @@ func copies(words []string, dir, from, to string) bool {
 }
 
 // filesOf returns the words of a command except its options, with the target at the end.
-func filesOf(words []string, isRsync bool) (files []string) {
+func filesOf(words []string, byRsync bool) (files []string) {
 	var target []string
 	for i := 0; i < len(words); i++ {
 		dir, isTarget := strings.CutPrefix(words[i], "--target-directory=")
 		switch {
 		case isTarget:
 			target = append(target, dir)
-		case words[i] == "-t" && !isRsync && i+1 < len(words):
+		case words[i] == "-t" && !byRsync && i+1 < len(words):
 			i++
 			target = append(target, words[i])
 		case words[i] != "" && words[i][0] != '-':

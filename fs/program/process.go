@@ -4,6 +4,7 @@
 package program
 
 import (
+	"path"
 	"strconv"
 	"time"
 )
@@ -13,7 +14,8 @@ import (
 // another kind sees the views of its new array at once, as a script does that writes x.npy and
 // reads x.raw. Programs that only remove or find files need not be here.
 //
-// This and copiers are the only lists of programs. docs/decisions/0008 says what depends on them.
+// This, copiers and isRsync are the only places that name programs. docs/decisions/0008 says what
+// depends on them.
 var Movers = map[string]bool{
 	"cp": true, "mv": true, "install": true, "tar": true, "gtar": true, "bsdtar": true,
 	"cpio": true, "bsdcpio": true, "pax": true, "rsync": true, "unzip": true, "7z": true,
@@ -23,6 +25,10 @@ var Movers = map[string]bool{
 // copiers are the programs that copy single files. A script that maps a.npy and appends to a.raw is
 // not one of them, and may do so.
 var copiers = map[string]bool{"cat": true, "dd": true, "tee": true, "pv": true, "ddrescue": true}
+
+// isRsync reports whether a command is rsync. To it a source that ends in a slash is what the
+// folder holds, and -t names no target.
+func isRsync(command string) bool { return path.Base(command) == "rsync" }
 
 // Process is a program that runs. The time of its start tells it from a later one of the same
 // number.
