@@ -51,7 +51,7 @@ func (a *arena) Inject(op storetest.Op) storetest.Fault {
 	return f
 }
 
-// TestWriteStress: writers, readers, flushers and one who cuts and extends, in one
+// TestWriteStress: writers, readers, flushers and a goroutine that truncates and extends, in one
 // hierarchy, or writers in two, with a store that fails now and then.
 func TestWriteStress(t *testing.T) {
 	for name, codecs := range map[string]string{

@@ -135,8 +135,8 @@ func (e Encoder) isSplit(blockSize int) bool {
 // blockSize is the length of blocks: 32 KiB, the first-level cache of most processors, times a
 // factor that depends on the level and the compressor. If a block is split, that is the length of
 // each stream, within bounds. All this is c-blosc's, except the streams of LZ4. They have at most
-// 64 KiB, the reach of LZ4's matches. Longer ones are searched slower and save nothing (W1 of
-// docs/PERFORMANCE.md), and a small read must decode more.
+// 64 KiB, the reach of LZ4's matches. Longer ones save nothing (docs/decisions/0002-libraries.md).
+// They are searched slower, and a small read must decode more of them.
 func (e Encoder) blockSize(size int) int {
 	const (
 		cache     = 32 << 10

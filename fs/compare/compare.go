@@ -40,7 +40,7 @@ type Copied struct {
 	before  uint64          // the checksum of the array before that; used if changed is not set
 }
 
-// maxCopiedViews is of how many arrays that is known.
+// maxCopiedViews is how many arrays are remembered.
 const maxCopiedViews = 1 << 14
 
 // summedMost is how many bytes of an array are read to find out whether a copy has changed it. A

@@ -90,8 +90,8 @@ func (r *Rights) OfFolder(n *zarrcore.Node) Shown {
 	s := r.OfMount(Dir)
 	if r.o.Umask == nil && n.Folder.Known {
 		s.Mode = n.Folder.Mode
-		// it was found, so the user who mounted may enter it; what else they may the store says
-		// when they try
+		// The folder was found, so the mounting user may enter it. The store decides what else this
+		// user may do.
 		if !r.o.AllowOther {
 			s.Mode = s.Mode&^0o700 | ownerEnters
 			if n.Folder.Mode&Writable != 0 && r.mayReplace(n) {
@@ -133,8 +133,8 @@ func (r *Rights) shared(in store.Rights, s Shown) Shown {
 }
 
 // mayReplace reports whether the user who mounted may replace what the node's folder holds. For
-// root, which may do everything, it says what the owner may do. An access control list, of which
-// the mode says little, may give it to those who own nothing.
+// root, which may do everything, it says what the owner may do. The mode says little of an
+// access control list, which may give this right to users who own nothing.
 func (r *Rights) mayReplace(n *zarrcore.Node) bool {
 	const each, writeAndEnter = 0o7, 0o3
 	in, me := n.Folder, uint32(os.Geteuid())

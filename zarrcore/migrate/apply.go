@@ -53,8 +53,8 @@ func walk(
 	})
 }
 
-// compare refuses changes of documents that are neither what they are changed from nor, if they may
-// be changed already, what they are changed to.
+// compare refuses a change if the stored document is neither the old text nor, if partly is set,
+// the new text.
 func compare(ctx context.Context, st *store.Store, changes []Change, partly bool) error {
 	for _, c := range changes {
 		doc, err := read(ctx, st, c.Key)
