@@ -222,8 +222,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestReplacedForNever: where nothing is asked for again, an object is of its old version as long
-// as all that is read of it is kept. What is not makes it the new one, after an error at most.
+// TestReplacedForNever: with --fresh never, a reader gets the old version while all bytes it reads
+// are cached. Otherwise it gets the new version, after at most one error.
 func TestReplacedForNever(t *testing.T) {
 	before, after := noise(3, 20_000_000), noise(4, 20_000_000)
 	mount := sessions(t, map[string][]byte{"a": before})
@@ -274,7 +274,7 @@ func TestDocumentChanged(t *testing.T) {
 	})
 }
 
-// TestMissing: that there is no object is asked for again, unless nothing is.
+// TestMissing: a missing object is looked up again, except with --fresh never.
 func TestMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mount := sessions(t, map[string][]byte{"other": {1}, "dir/a": {2}})
@@ -302,7 +302,7 @@ func TestMissing(t *testing.T) {
 	})
 }
 
-// TestListings: a listing is asked for again, unless nothing is.
+// TestListings: a listing is requested again, except with --fresh never.
 func TestListings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mount := sessions(t, map[string][]byte{"dir/a": {1}, "dir/b/c": {2}})
