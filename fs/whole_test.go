@@ -84,7 +84,7 @@ func TestLinesOnFullDisk(t *testing.T) {
 				t.Fatalf("close: %v", err)
 			}
 			if err := f.Unsaved("s"); !errors.Is(err, syscall.ENOSPC) {
-				t.Errorf("user.zarrfs.error tells %v", err)
+				t.Errorf("user.zarrfs.error says %v", err)
 			}
 			f.wholes.Close(w)
 			p := make([]byte, 100)
@@ -100,7 +100,7 @@ func TestLinesOnFullDisk(t *testing.T) {
 				t.Error("kept though it is stored")
 			}
 			if err := f.Unsaved("s"); err != nil {
-				t.Errorf("user.zarrfs.error tells %v of what is stored", err)
+				t.Errorf("user.zarrfs.error says %v of what is stored", err)
 			}
 		})
 	}

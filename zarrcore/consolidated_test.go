@@ -101,7 +101,7 @@ func TestNoList(t *testing.T) {
 		[]byte(
 			`{"zarr_format": 2, "shape": [2, 1], "chunks": [2, 1], "dtype": "|u1", "fill_value": `+
 				`0, "order": "C", "compressor": null}`))
-	put(t, d, "a/0/0", []byte("xy")) // nested, which only the object itself tells
+	put(t, d, "a/0/0", []byte("xy")) // nested, which only the object itself shows
 	h := open(t, d, nil)
 	if _, err := children(h, ""); !errors.Is(err, store.ErrCannotList) ||
 		!errors.Is(err, errors.ErrUnsupported) {

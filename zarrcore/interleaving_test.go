@@ -685,7 +685,7 @@ func TestReadThroughPastGeneration(t *testing.T) {
 	}
 }
 
-// afterRemoveAll is a driver that calls then once something was removed, before it tells so.
+// afterRemoveAll is a driver that calls then once something was removed, before it says so.
 type afterRemoveAll struct {
 	store.Writer
 	then func()

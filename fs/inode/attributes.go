@@ -140,7 +140,7 @@ func (f *Attributes) File(n *zarrcore.Node, v view.View, before *writing.Array, 
 	a.Blocks = f.charge(n, v, size)
 }
 
-// viewTime returns the time of a view, as far as the node and its directory tell.
+// viewTime returns the time of a view, as far as the node and its directory say.
 func viewTime(n *zarrcore.Node, v view.View) time.Time {
 	if n.Kind == zarrcore.ArrayNode && v != view.Document {
 		return n.DataTime()

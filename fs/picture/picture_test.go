@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestSizes: a picture of any array has the size that its shape tells, and at most 1024 pixels.
+// TestSizes: a picture of any array has the size that its shape gives, and at most 1024 pixels.
 func TestSizes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	shapes := [][]int64{{}, {0, 4}, {1}, {5000}, {1, 100000}, {3, 1 << 62, 2}, {1 << 62}, {961,

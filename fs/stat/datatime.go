@@ -10,7 +10,7 @@ import (
 
 // This file is about the time of an array's data. Programs that copy only changes compare this time
 // with its former value. So each change of the data must change the time. The time may lag behind
-// the objects: those of a large array are too many to look at. Their directories tell most of it.
+// the objects: those of a large array are too many to look at. Their directories say most of it.
 
 // times are what is known of the time of an array's data.
 type times struct {

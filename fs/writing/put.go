@@ -23,7 +23,7 @@ func (w viewFile) extent() view.Extent {
 	return e
 }
 
-// Put writes p at off of a view's file, or where kind tells, and updates the array's other files.
+// Put writes p at off of a view's file, or where kind says, and updates the array's other files.
 // It returns where.
 func (w *Array) Put(
 	ctx context.Context, by coherence.File, v view.ArrayView, p []byte, off int64, kind How,

@@ -36,7 +36,7 @@ type viewFile struct {
 	v view.ArrayView
 }
 
-// write writes p at off of a view's file, or where kind tells. It returns where.
+// write writes p at off of a view's file, or where kind says. It returns where.
 func (w viewFile) write(
 	ctx context.Context, p []byte, off int64, kind How,
 ) (at int64, err error) {

@@ -49,7 +49,7 @@ func notArray(n *Node) error {
 
 // ProbeSeparator finds out the chunk key separator of a v2 array that does not
 // name it: stores written before the member existed have nested keys ("0/0")
-// all the same. The first object or directory named like an index tells. The
+// all the same. The first object or directory named like an index says it. The
 // answer becomes part of the node's version, for the first chunk may be written
 // after the array was opened. An error is one of a remote store, where a wrong
 // answer would show an array of fill value.
@@ -111,8 +111,8 @@ func (cat *reader) probeRemote(ctx context.Context, n *Node) (nested bool, err e
 	return a.info.Dir, nil
 }
 
-// nestedKeys tells, of a store that cannot list, whether the first object of a
-// v2 array has a nested key.
+// nestedKeys reports whether the first object of a v2 array has a nested key. It is for a store
+// that cannot list.
 func (cat *reader) nestedKeys(ctx context.Context, n *Node) (bool, error) {
 	nested := n.Meta.Keys
 	nested.Separator = '/'

@@ -15,7 +15,7 @@ import (
 const clockTick = 10 * time.Millisecond
 
 // DataTime returns when the data of the array that the node is last changed, as far as its
-// directory tells. A document that is newer than any change of the directory was written in place,
+// directory says. A document that is newer than any change of the directory was written in place,
 // and may have another shape.
 func (n *Node) DataTime() time.Time {
 	if n.ModTime.After(n.FolderChanged.Add(clockTick)) {
@@ -43,7 +43,7 @@ func (cat *Catalog) KeepTime(ctx context.Context, path string, change func() err
 
 // Touch sets the time of the array's data to now, after objects were changed. Those that were
 // replaced or deleted far below do not move the time of the array's directory. If the store refuses
-// that, only they tell.
+// that, only they have the time.
 func (m *Home) Touch(ctx context.Context) {
 	defer m.cat.times.Lock(m.path)()
 	m.Store.Dirs().Stamp(context.WithoutCancel(ctx), m.path, time.Time{})

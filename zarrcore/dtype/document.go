@@ -37,7 +37,7 @@ func (t Type) SpellV2() (pyjson.Value, error) {
 	return pyjson.StringOf(t.typestr()), nil
 }
 
-// SpellV3 returns the data_type of a document of format 3. It does not tell the byte order, which
+// SpellV3 returns the data_type of a document of format 3. It does not have the byte order, which
 // is the bytes codec's: ByteOrder. Format 3 has no x87 numbers, no arrays as fields of a struct,
 // and no padding.
 func (t Type) SpellV3() (pyjson.Value, error) {

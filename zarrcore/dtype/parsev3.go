@@ -10,7 +10,7 @@ import (
 
 // ParseV3 reads the data_type of a document of format 3: a name, an object of name and
 // configuration, or tensorstore's bare list of a struct's fields. The type is
-// little-endian until WithOrder tells otherwise.
+// little-endian until WithOrder says otherwise.
 func ParseV3(v pyjson.Value) (Type, error) {
 	return parse(v, parseV3)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file makes nodes, and tells those that are not.
+// This file makes nodes, and knows the empty directories of those that were never finished.
 
 // Create stores the documents of a new node, all of them or none.
 func (e *Editor) Create(ctx context.Context, path string, docs []meta.Document) error {

@@ -124,7 +124,7 @@ func (a *Array) read(ctx context.Context, off, n int64) (*Pieces, error) {
 // Pieces are the bytes of a read, in order, in memory that is shared with the cache.
 type Pieces = pieces.Pieces
 
-// A reading is what an array tells its reads.
+// A reading is what an array says to its reads.
 type reading Array
 
 func (r *reading) IsBusy() bool { return r.draft.busy.Load() }

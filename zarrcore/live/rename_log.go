@@ -12,7 +12,7 @@ import (
 const keptRenames = 4096
 
 // A renameLog remembers the last renames and removals of this process, in order. An array that
-// was moved when nobody had it open is not told of the next rename, and is looked for by it.
+// was moved when nobody had it open does not learn of the next rename, and is looked for by it.
 type renameLog struct {
 	mu   sync.Mutex
 	last []renaming // a removal is one to ""

@@ -11,7 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file is about arrays that another program renames, and nothing tells so. An array is known
+// This file is about arrays that another program renames without notice. An array is known
 // by the identity of its directory. What was written to it is never stored in another directory.
 // Once the directory is found under another path, it is followed there.
 

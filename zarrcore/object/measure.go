@@ -43,7 +43,7 @@ func (r *Reader) mayBeLonger() bool {
 }
 
 // fit measures a shard whose index is not the expected one, before any chunk is looked
-// for by it: not all indexes tell by a checksum that they are of another length.
+// for by it: not all indexes have a checksum, which shows another length.
 func (r *Reader) fit() {
 	if r.chain == nil || !r.chain.IsSharded() || r.shown != r.length || !r.mayBeLonger() {
 		return

@@ -11,7 +11,7 @@ var seed = maphash.MakeSeed()
 
 // refuseDuplicates returns an error if two of one object's keys, given by where they begin, are
 // equal. The keys go into an open-addressing table of 4-byte offsets: a tenth of what a map of
-// strings needs, which tells with millions of keys.
+// strings needs, which matters with millions of keys.
 func (p *parser) refuseDuplicates(keys []uint32) error {
 	if len(keys) < 2 {
 		return nil

@@ -89,8 +89,8 @@ func (e *Elements) LineLen(i int64) int64 {
 }
 
 // Unit is the bytes that fixed-width strings have for each unit of width: a character of 4 or a
-// byte. It is 0 where there are none: for lists, and for values of JSON, of which Width tells one
-// by one.
+// byte. It is 0 for lists, which are not strings. Values of JSON have the unit of text, and Width
+// says which of them are strings.
 func (k Kind) Unit() int64 {
 	switch k {
 	case Text, JSON:

@@ -11,7 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
 )
 
-// verdicts are what codes of errors mean that the status alone does not tell.
+// verdicts are what codes of errors mean that the status alone does not say.
 var verdicts = map[string]remote.Kind{
 	"BlobNotFound":             remote.Missing,
 	"ContainerNotFound":        remote.NoStore,

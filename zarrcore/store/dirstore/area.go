@@ -157,7 +157,7 @@ func (a *area) noteLeaving(path string, births []string) (forget func(), err err
 	}
 	ends = append(ends, func() { a.done(s) })
 	for _, birth := range births {
-		if birth == "" { // the file system does not tell
+		if birth == "" { // the file system does not report it
 			continue
 		}
 		end, err := s.noteTree(path + "/" + replacedPrefix + birth)

@@ -18,7 +18,7 @@ import (
 // syncers is how many files are synced at once: they share the file system's commits. On ext4, 256
 // objects of 7 KiB take 60 µs each, and 50 where all are given to the disk first. One after the
 // other they take above 800. One syncfs takes 40, but it waits for whatever other programs have
-// written too, and it does not tell whose error it reports.
+// written too, and it does not say whose error it reports.
 const syncers = 32
 
 // SyncStaged syncs the files of staged objects, several at once; see store.Store. With
@@ -109,7 +109,7 @@ func naming(key string, err error) error {
 }
 
 // syncDir makes durable which names are in dir. A directory that is gone needs none of it: its
-// parent's names tell so.
+// parent's names say so.
 func (r *root) syncDir(dir string) error {
 	fd, err := r.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	switch err {

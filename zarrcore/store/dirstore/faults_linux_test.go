@@ -163,7 +163,7 @@ func TestMountBelow(t *testing.T) {
 		}
 		info.Replaces = false
 		if stat, err := s.Stat(t.Context(), "g/far/a/0"); err != nil || stat != info {
-			t.Errorf("Commit tells %+v, Stat %+v, %v", info, stat, err)
+			t.Errorf("Commit reports %+v, Stat %+v, %v", info, stat, err)
 		}
 		cond.Version = info.Version
 	}

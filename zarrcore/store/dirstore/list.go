@@ -26,7 +26,7 @@ const (
 
 // List calls yield for each child of dir; see store.Driver. The directory itself tells files from
 // directories; only links are looked at one by one. What is neither, such as a pipe or a broken
-// link, is listed as an object, and opening it tells the reason.
+// link, is listed as an object, and opening it returns the reason.
 func (d *reader) List(ctx context.Context, dir string, yield func(store.Entry) error) error {
 	return d.each(ctx, dir, func(r *root, _ int, name string, kind entryKind) error {
 		e := r.entry(dir, name, kind)

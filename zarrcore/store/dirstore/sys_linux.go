@@ -38,7 +38,7 @@ func exchange(a, b place) error {
 }
 
 // birth returns what tells the directory at the place from all others that have had its path, or
-// its inode. It is empty where the file system does not tell when directories were created.
+// its inode. It is empty where the file system does not report when directories were created.
 func (p place) birth() string {
 	var st unix.Statx_t
 	const fields = unix.STATX_INO | unix.STATX_BTIME

@@ -120,7 +120,7 @@ func birthOf(t *testing.T, r *root, key string) string {
 	defer p.close()
 	birth := p.birth()
 	if birth == "" {
-		t.Skip("SKIPPED: the file system does not tell when directories were created")
+		t.Skip("SKIPPED: the file system does not report when directories were created")
 	}
 	return birth
 }

@@ -11,7 +11,7 @@
 // The first cell also says how large the object is. A cell counts only if its version, its size and
 // its checksum are right. What is damaged, cut or of another version is as if it were not there.
 //
-// Where the server tells no version, or a weak one, bytes of two fetches may be of two objects.
+// Where the server reports no version, or a weak one, bytes of two fetches may be of two objects.
 // Then only whole objects are kept, and only where the user says that the store never changes.
 //
 // # Processes

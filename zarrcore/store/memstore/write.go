@@ -29,7 +29,7 @@ func (d *Driver) Stage(
 	return d.stage(ctx, func() (string, error) { return key, nil }, write)
 }
 
-// stage is Stage for an object whose key place tells when it is committed.
+// stage is Stage for an object whose key place returns when it is committed.
 func (d *Driver) stage(
 	ctx context.Context, place func() (key string, err error), write func(store.Parts) error,
 ) (store.StagedObject, error) {

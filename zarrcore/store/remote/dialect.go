@@ -95,7 +95,7 @@ type Verdict struct {
 
 // Described is what an answer says of an object.
 type Described struct {
-	Version string // opaque; "" if the server tells none that a later replacement would change
+	Version string // opaque; "" if the server reports none that a later replacement would change
 	Mark    string // what other answers about the same version say, too; "" is the Version
 	Info    store.Info
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // An Error says why a server has not given what it was asked for, and what to do. It never wraps a
-// number of the network's system calls: a program that reads a file could not tell what a refused
+// number of the network's system calls: a program that reads a file could not know what a refused
 // connection has to do with it.
 type Error struct {
 	Where  string // the server: scheme and host

@@ -204,7 +204,7 @@ func (f *fetching) take(b *body) error {
 	return nil
 }
 
-// acceptUnmeasured takes a whole object whose length only its end tells.
+// acceptUnmeasured takes a whole object whose length only its end shows.
 func (o *opening) acceptUnmeasured(a *Answer, b *body) error {
 	if b.isOpen {
 		return final{"the server does not say how long the object is",

@@ -146,7 +146,7 @@ func (s listing) describes(st *store.Store, d store.Driver) {
 			want.Rights = store.Rights{}
 			isName := e.Dir && got == store.Info{Name: e.Name, Dir: true}
 			if err != nil || got != want && !isName {
-				s.Errorf("Survey(%q): %+v, Stat tells %+v, %v", dir, got, want, err)
+				s.Errorf("Survey(%q): %+v, Stat reports %+v, %v", dir, got, want, err)
 			}
 			return nil
 		})

@@ -191,7 +191,7 @@ func (s requesting) walk() {
 			said, err := d.Stat(s.Context(), key)
 			said.Rights = store.Rights{}
 			if err != nil || said != info {
-				s.Errorf("Walk(%q): %+v of %q, Stat tells %+v, %v", dir, info, key, said, err)
+				s.Errorf("Walk(%q): %+v of %q, Stat reports %+v, %v", dir, info, key, said, err)
 			}
 			return nil
 		})
@@ -244,7 +244,7 @@ func (s requesting) traits() {
 		s.Fatal(err)
 	}
 	if t.Versions == store.VersionNone != (info.Version == "") {
-		s.Errorf("Traits %+v of a store that tells a version %q", t, info.Version)
+		s.Errorf("Traits %+v of a store that reports a version %q", t, info.Version)
 	}
 	err = d.List(s.Context(), "", func(store.Entry) error { return nil })
 	if t.List == store.ListNever != errors.Is(err, store.ErrCannotList) {

@@ -196,7 +196,7 @@ func (s writing) tells() {
 		}
 		info.Replaces = false
 		if stat, err := w.Stat(s.Context(), "x/a"); err != nil || stat != info {
-			s.Errorf("Commit tells %+v, Stat %+v, %v", info, stat, err)
+			s.Errorf("Commit reports %+v, Stat %+v, %v", info, stat, err)
 		}
 		cond.Version = info.Version
 	}
