@@ -42,5 +42,5 @@ func (n resizing) resizeClosed(what string, size int64) error {
 	case size == 0:
 		return view.ErrEmpty(n.view)
 	}
-	return fmt.Errorf("%w: %s cannot be cut to %d bytes", iofs.ErrInvalid, what, size)
+	return fmt.Errorf("%w: %s cannot be truncated to %d bytes", iofs.ErrInvalid, what, size)
 }

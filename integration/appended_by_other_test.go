@@ -200,10 +200,10 @@ func TestFortranWhileOtherAppends(t *testing.T) {
 	}
 }
 
-// TestCutWhileOtherMountAppends: one mount cuts an array and another appends rows to it, at the
-// same time. What is stored then is as if one had come after the other. A change that fails with
-// ESTALE has changed nothing in the store.
-func TestCutWhileOtherMountAppends(t *testing.T) {
+// TestTruncateWhileOtherMountAppends: one mount truncates an array and another appends rows to it,
+// at the same time. What is stored then is as if one had come after the other. A change that fails
+// with ESTALE has changed nothing in the store.
+func TestTruncateWhileOtherMountAppends(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
 	before := []byte("ABCDEFGHIJ")
@@ -261,9 +261,9 @@ func TestCutWhileOtherMountAppends(t *testing.T) {
 			}
 		}
 		if found < 0 {
-			t.Errorf("round %d: cut %v, append %v, stored %q", i, cutErr, appendErr, got)
+			t.Errorf("round %d: truncate %v, append %v, stored %q", i, cutErr, appendErr, got)
 		}
-		results[fmt.Sprintf("cut %v, append %v, %d rows", cutErr == nil, appendErr == nil,
+		results[fmt.Sprintf("truncate %v, append %v, %d rows", cutErr == nil, appendErr == nil,
 			len(got))]++
 		if appendErr != nil { // so that nothing is left to be stored when the mount ends
 			os.Remove(filepath.Join(appender, array(i)+".raw"))

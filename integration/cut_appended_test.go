@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// TestCutAndAppendKeepNoError: one mount cuts an array again and again while another appends to it.
-// Whatever each program is told, in the end neither mount keeps an error for an array of which
-// nothing is dirty. Both are unmounted, and leave no empty file for data that is not stored.
-// Refused rows are not in the store: the array has what was appended, and the fill value where it
-// grows.
-func TestCutAndAppendKeepNoError(t *testing.T) {
+// TestTruncateAndAppendKeepNoError: one mount truncates an array again and again while another
+// appends to it. Whatever each program is told, in the end neither mount keeps an error for an
+// array of which nothing is dirty. Both are unmounted, and leave no empty file for data that is not
+// stored. Refused rows are not in the store: the array has what was appended, and the fill value
+// where it grows.
+func TestTruncateAndAppendKeepNoError(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		t.Run(format, func(t *testing.T) { cutAndAppend(t, format) })
 	}
@@ -47,7 +47,7 @@ func cutAndAppend(t *testing.T, format string) {
 		})
 	}
 	wg.Wait()
-	t.Logf("the cutter was told %v, the appender %v", told[0], told[1])
+	t.Logf("the one that truncates was told %v, the appender %v", told[0], told[1])
 	defer func() { addCuts(t, format, told) }()
 	for _, d := range []*daemon{cutter, appender} {
 		endsClean(t, d, scratch)
@@ -72,11 +72,11 @@ func addCuts(t *testing.T, format string, told [2]map[string]int) {
 	if t.Failed() {
 		row.accused++
 	}
-	races.add("6 a mount cuts, another appends", "format "+format, row)
+	races.add("6 a mount truncates, another appends", "format "+format, row)
 }
 
-// nothingComesBack makes the array longer than it ever was. The first five rows were never cut.
-// Behind them it has rows that were appended, and then the fill value.
+// nothingComesBack makes the array longer than it ever was. The first five rows were never
+// truncated. Behind them it has rows that were appended, and then the fill value.
 func nothingComesBack(t *testing.T, base string) {
 	path := filepath.Join(mount(t, base), "a.raw")
 	stored := read(t, path)
@@ -129,7 +129,7 @@ var notStored = regexp.MustCompile(`msg="not stored, will be [^"]*" array=a byte
 // row is a row that is appended.
 var row = bytes.Repeat([]byte{7}, 8)
 
-// cut cuts the array to five rows, and waits until that is stored.
+// cut truncates the array to five rows, and waits until that is stored.
 func cut(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

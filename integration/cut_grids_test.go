@@ -12,7 +12,7 @@ import (
 // gzipLevel1 are codecs that compress: objects and elements differ in size.
 const gzipLevel1 = `[{"name": "gzip", "configuration": {"level": 1}}]`
 
-// cutGrids are arrays whose chunks differ in shape. Axis 0 can be cut and grow in all of them.
+// cutGrids are arrays whose chunks differ in shape. Axis 0 can shrink and grow in all of them.
 var cutGrids = map[string]arraySpec{
 	"one axis": {Shape: []int64{40}, Codec: "[]",
 		Grid: rectilinear("[10, [5, 4], 20, [30, 9999]]")},

@@ -9,7 +9,7 @@ import (
 )
 
 // TestFortranWhileResized: elements of axis 0 are counted up through the .npy, in Fortran order,
-// while the .raw is cut and extended.
+// while the .raw is truncated and extended.
 func TestFortranWhileResized(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)

@@ -356,7 +356,7 @@ func TestGroupFilesAreSnapshots(t *testing.T) {
 	}
 	must(t, os.Truncate(raw, 2000))
 	if _, err := read(); !errors.Is(err, syscall.ESTALE) {
-		t.Errorf("after rows were cut off: %v", err)
+		t.Errorf("after rows were truncated: %v", err)
 	}
 	out, _ := command(bin, "errors", dir)
 	if !strings.Contains(string(out), "open the file again") {

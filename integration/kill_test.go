@@ -20,7 +20,7 @@ const killWrites = 200
 const killPoints = 15
 
 // killed are the arrays that it writes: two chunks to a row of objects, rows that are appended and
-// cut.
+// truncated.
 var killed = []arraySpec{
 	{Format: 3, Type: elementTypes[4], Shape: []int64{64, 256}, Chunks: []int64{8, 64},
 		Shards: []int64{16, 128}, Order: "C", Keys: "/", Index: "end",
@@ -160,7 +160,7 @@ func afterDeath(t *testing.T, d *daemon, spec arraySpec, e *expected, reader *pe
 }
 
 // regrown lets the array grow by n bytes. They are fill, or what was being written there and is not
-// acknowledged. Bytes from before the array was cut do not come back.
+// acknowledged. Bytes from before the array was truncated do not come back.
 func regrown(path string, e *expected, since []wrote, n int64) ([]byte, error) {
 	end := int64(len(e.now))
 	if err := os.Truncate(path, end+n); err != nil {
@@ -178,8 +178,8 @@ func regrown(path string, e *expected, since []wrote, n int64) ([]byte, error) {
 	return found, nil
 }
 
-// killScript writes at random, appends and cuts rows, and calls fsync and close now and then, until
-// the first error.
+// killScript writes at random, appends and truncates rows, and calls fsync and close now and then,
+// until the first error.
 func killScript(path string, e *expected, row int64) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

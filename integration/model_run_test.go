@@ -327,7 +327,7 @@ func (r *modelRun) apart(at, n int64, o op) bool {
 	return off+length <= at || at+n <= off
 }
 
-// resizeBy cuts or extends the array by the name of a view.
+// resizeBy truncates or extends the array by the name of a view.
 func (r *modelRun) resizeBy(view string, o op) error {
 	rows, ok := r.otherLength(o)
 	if !ok {
@@ -487,8 +487,8 @@ func (r *modelRun) punch(h *handle, o op) error {
 	return nil
 }
 
-// ragged leaves a fraction of a row at an fsync, which is dropped with EINVAL; and cannot cut a
-// row.
+// ragged leaves a fraction of a row at an fsync, which is dropped with EINVAL; and cannot truncate
+// within a row.
 func (r *modelRun) ragged(h *handle, o op) error {
 	if !h.write || h.sync || h.fortran || r.row < 2 || !r.vol.rows() {
 		return nil

@@ -156,8 +156,8 @@ type expected struct {
 	fill  func(int64) []byte
 }
 
-// wrote is a stretch that was written or cut off. What was cut off reads as the fill value if the
-// array grows again.
+// wrote is a stretch that was written or truncated. What was truncated reads as the fill value if
+// the array grows again.
 type wrote struct {
 	at   int64
 	data []byte

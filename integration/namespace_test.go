@@ -335,10 +335,10 @@ func TestLastViewsAreRemovedAtOnce(t *testing.T) {
 	}
 }
 
-// TestRemovedAndMadeAgain: a program that has removed a view does not find it. When it creates that
+// TestRemovedAndRecreated: a program that has removed a view does not find it. When it creates that
 // view again it writes the array in place, also with O_EXCL. A view that is created and left empty
 // changes nothing.
-func TestRemovedAndMadeAgain(t *testing.T) {
+func TestRemovedAndRecreated(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	at := func(view string) string { return filepath.Join(mnt, "g/b."+view) }
 	before := map[string][]byte{"npy": read(t, at("npy")), "raw": read(t, at("raw")),
@@ -469,7 +469,7 @@ func TestCreatedFileIsEmpty(t *testing.T) {
 			_, err := f.Write(before[:8])
 			return before[:8], err
 		},
-		"cut by name, and written": func(f *os.File) ([]byte, error) {
+		"truncated by name, and written": func(f *os.File) ([]byte, error) {
 			err := os.Truncate(name, 16)
 			_, wrong := f.Write(before[:8])
 			return slices.Concat(before[:8], make([]byte, 8)), errors.Join(err, wrong)
@@ -513,9 +513,9 @@ func TestCreatedFileIsEmpty(t *testing.T) {
 	}
 }
 
-// TestDocumentMadeAgain removes a document and creates it with other chunks: the array then has
+// TestDocumentRecreated removes a document and creates it with other chunks: the array then has
 // these chunks, with its bytes. A document of another type is refused, and nothing is changed.
-func TestDocumentMadeAgain(t *testing.T) {
+func TestDocumentRecreated(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	want := read(t, filepath.Join(mnt, "g/b.npy"))
 	shell(t, mnt, `cd g; sed -z 's/3,\s*3/5,\n4/' b.json > /tmp/$$.json; mv /tmp/$$.json b.json`)
@@ -680,11 +680,11 @@ func TestNamespaceErrors(t *testing.T) {
 	}
 }
 
-// TestRefusedAndMadeAgain recreates a file at once that was refused when it was closed. The release
+// TestRefusedAndRecreated recreates a file at once that was refused when it was closed. The release
 // of the old one, for which the kernel does not wait, must not affect the new one. If several
 // programs do so, one may get ESTALE or ENOENT, because the kernel looks a name up only twice. A
 // program gets no error if another one has truncated its text to nothing.
-func TestRefusedAndMadeAgain(t *testing.T) {
+func TestRefusedAndRecreated(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	for name, texts := range map[string][]string{
 		"new.npy":  {"this is not a NumPy file, but long enough for a header", "\x93NUMPY\x01\x00"},

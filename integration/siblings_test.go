@@ -474,9 +474,10 @@ func TestPartOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// TestCutByAnotherProgram lets a program truncate a file to nothing while another copies it. That
-// one goes on after the part that it has written, and closes the file before the first has written.
-func TestCutByAnotherProgram(t *testing.T) {
+// TestTruncatedByAnotherProgram lets a program truncate a file to nothing while another copies it.
+// That one goes on after the part that it has written, and closes the file before the first has
+// written.
+func TestTruncatedByAnotherProgram(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	for _, tc := range []struct {
 		view string

@@ -115,8 +115,8 @@ func inGrid(document, grid string) string {
 		`{"name":"regular","configuration":{"chunk_shape":[4,2]}}`, grid, 1)
 }
 
-// TestStringsInCutGridsWritten writes, appends to, extends and cuts arrays of strings whose chunks
-// differ in shape, through a mount. After each step they are read by others, as in
+// TestStringsInCutGridsWritten writes, appends to, extends and truncates arrays of strings whose
+// chunks differ in shape, through a mount. After each step they are read by others, as in
 // TestCutGridsWritten: an object must have exactly the elements of its chunk.
 func TestStringsInCutGridsWritten(t *testing.T) {
 	py := python(t, "ZARRFS_PY3", ".venv-v3")

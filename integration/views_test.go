@@ -134,8 +134,8 @@ func TestResizeUnderDirtyMapping(t *testing.T) {
 	}
 }
 
-// TestFortranOrderKeepsItsSize: the file of an array in Fortran order cannot be cut or extended,
-// and there is a reason; the array can, by its other views.
+// TestFortranOrderKeepsItsSize: the file of an array in Fortran order cannot be truncated or
+// extended, and there is a reason; the array can, by its other views.
 func TestFortranOrderKeepsItsSize(t *testing.T) {
 	d := viewed(t, "F")
 	npy, before := d.path("a.npy"), read(t, d.path("a.npy"))

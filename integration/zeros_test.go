@@ -36,7 +36,7 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 		{"appended", "a.raw", func(path string, _ int) error {
 			return writeAll(path, os.O_APPEND|os.O_WRONLY, sevens(5_000))
 		}},
-		{"cut", "a.raw", func(path string, round int) error {
+		{"truncate", "a.raw", func(path string, round int) error {
 			if round%4 == 3 {
 				return os.Truncate(path, 3_000)
 			}

@@ -80,10 +80,10 @@ func TestOpenedWhileStored(t *testing.T) {
 	}
 }
 
-// TestCutWhileOtherAppends: another program appends rows at each step of storing a cut. Nothing
-// that one of the two was told to be stored is gone: the array is as if the one had done
-// everything before the other. Rows that were cut do not come back when it grows.
-func TestCutWhileOtherAppends(t *testing.T) {
+// TestTruncateWhileOtherAppends: another program appends rows at each step of storing a truncation.
+// Nothing that one of the two was told to be stored is gone: the array is as if the one had done
+// everything before the other. Truncated rows do not come back when it grows.
+func TestTruncateWhileOtherAppends(t *testing.T) {
 	for _, c := range []struct{ chunk, codecs string }{{"[4]", plainBytes}, {"[4]", inShards},
 		{"[32]", plainBytes}, {"[32]", inShards}} {
 		for step, reached := 0, true; reached; step++ {
@@ -109,7 +109,7 @@ func TestCutWhileOtherAppends(t *testing.T) {
 				must(t, err)
 				break
 			}
-			about := fmt.Sprintf("appended at step %d: cut %v, append %v", step, err, otherErr)
+			about := fmt.Sprintf("appended at step %d: truncate %v, append %v", step, err, otherErr)
 			if err != nil || otherErr != nil && !errors.Is(otherErr, store.ErrConflict) {
 				t.Fatal(about)
 			}
@@ -124,9 +124,9 @@ func TestCutWhileOtherAppends(t *testing.T) {
 	}
 }
 
-// TestRemovedAfterOtherCut: rows were appended to an array that another program has cut, so they
-// cannot be stored. The array can be removed all the same.
-func TestRemovedAfterOtherCut(t *testing.T) {
+// TestRemovedAfterOtherTruncated: rows were appended to an array that another program has
+// truncated, so they cannot be stored. The array can be removed all the same.
+func TestRemovedAfterOtherTruncated(t *testing.T) {
 	h, _, d := hooked(t)
 	a := described(t, h, "a", numbers("[10]", "[4]", plainBytes))
 	write(t, a, 0, upTo(10))
@@ -148,9 +148,10 @@ func TestRemovedAfterOtherCut(t *testing.T) {
 	}
 }
 
-// TestCutOfAppended: an array is cut here. Before the cut is stored, another program appends rows,
-// and the cut removes them too. An array opened here in between has only the rows left by the cut.
-func TestCutOfAppended(t *testing.T) {
+// TestTruncationOfAppended: an array is truncated here. Before that is stored, another program
+// appends rows, and the truncation removes them too. An array opened here in between has only the
+// rows that were left.
+func TestTruncationOfAppended(t *testing.T) {
 	h, _, d := hooked(t)
 	a := described(t, h, "a", numbers("[10]", "[4]", plainBytes))
 	write(t, a, 0, upTo(10))
@@ -158,7 +159,7 @@ func TestCutOfAppended(t *testing.T) {
 	must(t, a.SetSize(t.Context(), 6))
 	must(t, appendRows(t, d, 10, []byte{91, 92, 93}))
 	if got := whole(t, openArray(t, h, "a").Live()); !bytes.Equal(got, upTo(6)) {
-		t.Errorf("opened before the cut is stored: %v", got)
+		t.Errorf("opened before the truncation is stored: %v", got)
 	}
 	write(t, a, 6, []byte{7})
 	must(t, a.Flush(t.Context(), false))

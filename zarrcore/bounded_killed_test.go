@@ -231,7 +231,7 @@ func (r *resize) killed(t *testing.T, calls int) (ended bool) {
 	}
 	check(found)
 	if back := found[len(after):]; cut && !bytes.Equal(back, make([]byte, len(back))) {
-		t.Fatalf("%s: rows that were cut are there again: %v", about, found)
+		t.Fatalf("%s: truncated rows are there again: %v", about, found)
 	}
 	r.checkLengths(t, mem, 18)
 	return ended

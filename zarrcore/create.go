@@ -302,7 +302,7 @@ func fits(a *Array, shape []int64, t dtype.Type, fortran bool) bool {
 		(len(own) == 0 || slices.Equal(own[1:], shape[1:]) && a.Generation().HasRows(shape[0]))
 }
 
-// start cuts the array to nothing and gives it its new length.
+// start truncates the array to nothing and gives it its new length.
 func start(ctx context.Context, a *Array, shape []int64) error {
 	row := a.Generation().Grid.RowBytes()
 	if row == 0 {

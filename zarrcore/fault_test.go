@@ -133,8 +133,8 @@ func TestStoreErrors(t *testing.T) {
 	}
 }
 
-// TestObjectShrinks: an uncompressed object that is cut off while it is read is
-// corrupt; it is not the end of the array.
+// TestObjectShrinks: an uncompressed object that is truncated while it is read is corrupt; it is
+// not the end of the array.
 func TestObjectShrinks(t *testing.T) {
 	f := faultFixtures["plain"]
 	f.path = "g/a"

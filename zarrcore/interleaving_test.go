@@ -120,10 +120,10 @@ func sameStored(t *testing.T, d store.Driver, path string, data []byte) {
 	}
 }
 
-// TestWriteWhileCutIsStored: what is written while a flush stores a cut goes where it belongs.
-// Appended rows go to objects of their own. What is written into an object does not keep its rows
-// that were cut. They are the fill value when they come back.
-func TestWriteWhileCutIsStored(t *testing.T) {
+// TestWriteWhileTruncationIsStored: what is written while a flush stores a truncation goes where it
+// belongs. Appended rows go to objects of their own. What is written into an object does not keep
+// its truncated rows. They are the fill value when they come back.
+func TestWriteWhileTruncationIsStored(t *testing.T) {
 	for _, codecs := range []string{plainBytes, inShards} {
 		for _, c := range []struct {
 			rows, cut int64
@@ -153,9 +153,8 @@ func TestWriteWhileCutIsStored(t *testing.T) {
 	}
 }
 
-// TestUnfinishedRow: a row that is written in pieces is not cut off by what the
-// hierarchy stores of its own accord: for want of memory, or to show it through the
-// array in Fortran order.
+// TestUnfinishedRow: a row that is written in pieces is not truncated by what the hierarchy stores
+// of its own accord: for want of memory, or to show it through the array in Fortran order.
 func TestUnfinishedRow(t *testing.T) {
 	d := memstore.New()
 	writable(t, 3, d)
@@ -560,8 +559,8 @@ func TestOthersChangeAttributes(t *testing.T) {
 	sameStored(t, d, "a", append(append(make([]byte, 4), upTo(4)...), upTo(4)...))
 }
 
-// TestNoBytes: an array of empty rows is written, cleared, cut and stored like any other, to no
-// effect.
+// TestNoBytes: an array of empty rows is written, cleared, truncated and stored like any other, to
+// no effect.
 func TestNoBytes(t *testing.T) {
 	h, _, _ := hooked(t)
 	a := described(t, h, "a", numbers("[3, 0]", "[2, 2]", inFortran))
@@ -598,9 +597,9 @@ func TestHandlesWithoutReaders(t *testing.T) {
 	want(t, err, store.ErrConflict)
 }
 
-// TestKilledWhileCutIsStored: if the process is killed while it stores that rows
-// were cut, those rows do not come back when another lets the array grow again.
-func TestKilledWhileCutIsStored(t *testing.T) {
+// TestKilledWhileTruncationIsStored: if the process is killed while it stores that rows were
+// truncated, those rows do not come back when another lets the array grow again.
+func TestKilledWhileTruncationIsStored(t *testing.T) {
 	for _, codecs := range []string{plainBytes, inShards} {
 		for calls, ended := 0, false; !ended; calls++ {
 			mem, k := memstore.New(), &hook{}
@@ -615,7 +614,7 @@ func TestKilledWhileCutIsStored(t *testing.T) {
 			switch size := b.Size(); {
 			case size != 6 && size != 40 || ended && size != 6:
 				t.Fatalf("after %d calls there are %d rows", calls, size)
-			case size == 40: // rows that were cut are there or fill
+			case size == 40: // truncated rows are there or fill
 				for i, found := range whole(t, b) {
 					if found != byte(i+1) && (i < 6 || found != 0) {
 						t.Fatalf("after %d calls row %d is %d", calls, i, found)
@@ -640,7 +639,7 @@ func TestReadThroughPastGeneration(t *testing.T) {
 		name string
 		past func(a *zarrcore.Array) error // lets another generation take a's place
 	}{
-		{"cut", func(a *zarrcore.Array) error { return a.SetSize(t.Context(), (rows-1)*row) }},
+		{"truncate", func(a *zarrcore.Array) error { return a.SetSize(t.Context(), (rows-1)*row) }},
 		{"longer", func(a *zarrcore.Array) error { return a.SetSize(t.Context(), (rows+1)*row) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// TestRefusedRowsAreTakenBackLater: appended rows are stored, and another program cuts the array.
-// Taking them back fails at first. They are not forgotten: each flush tries again, and reports that
-// the rows were refused.
+// TestRefusedRowsAreTakenBackLater: appended rows are stored, and another program truncates the
+// array. Taking them back fails at first. They are not forgotten: each flush tries again, and
+// reports that the rows were refused.
 func TestRefusedRowsAreTakenBackLater(t *testing.T) {
 	const row = 4096
 	mem, k := memstore.New(), &hook{}
@@ -75,10 +75,11 @@ func TestRefusedRowsAreTakenBackLater(t *testing.T) {
 	}
 }
 
-// TestRowsLostToACutInBetween: appended rows are stored, and not counted yet. Another program makes
-// the array longer and cuts it again. Then these rows are gone, though the array is as long as
-// before, or longer. The flush does not succeed, also if the array was opened in between.
-func TestRowsLostToACutInBetween(t *testing.T) {
+// TestRowsLostToATruncationInBetween: appended rows are stored, and not counted yet. Another
+// program makes the array longer and truncates it again. Then these rows are gone, though the array
+// is as long as before, or longer. The flush does not succeed, also if the array was opened in
+// between.
+func TestRowsLostToATruncationInBetween(t *testing.T) {
 	const row = 4096
 	for _, rows := range []int64{8, 10, 12, 200} {
 		for _, opened := range []bool{false, true} {
@@ -115,7 +116,8 @@ func TestRowsLostToACutInBetween(t *testing.T) {
 
 // TestRowsReplacedInBetween: so it is where another program that was killed while it appended has
 // left objects in their place. They are not taken for ours, and they stay. If the array was not
-// cut, but made longer over the rows, both have appended: bytes that only one has written count.
+// truncated, but made longer over the rows, both have appended: bytes that only one has written
+// count.
 func TestRowsReplacedInBetween(t *testing.T) {
 	const row = 4096
 	for _, c := range []struct {
@@ -123,7 +125,7 @@ func TestRowsReplacedInBetween(t *testing.T) {
 		sizes   []int64 // that another program gives the array
 		refused bool
 	}{
-		{"cut", []int64{168, 8}, true}, {"cut, then longer", []int64{168, 8, 12}, true},
+		{"truncated", []int64{168, 8}, true}, {"truncated, then longer", []int64{168, 8, 12}, true},
 		{"appended", []int64{168}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

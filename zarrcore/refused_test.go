@@ -16,12 +16,12 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// This file is about rows that were appended and are refused, because another program has cut the
-// array meanwhile.
+// This file is about rows that were appended and are refused, because another program has truncated
+// the array meanwhile.
 
-// TestRefusedRowsDoNotComeBack: another program cuts the array at each step of storing rows that
-// were appended to it. If they are refused, each byte of them is kept, and the store has none of
-// them: where the array grows it is the fill value. What was not cut stays.
+// TestRefusedRowsDoNotComeBack: another program truncates the array at each step of storing rows
+// that were appended to it. If they are refused, each byte of them is kept, and the store has none
+// of them: where the array grows it is the fill value. What was not truncated stays.
 func TestRefusedRowsDoNotComeBack(t *testing.T) {
 	for _, c := range []struct {
 		chunk, codecs string
@@ -32,7 +32,7 @@ func TestRefusedRowsDoNotComeBack(t *testing.T) {
 		{"[4, 2]", shardsOfRows, 0}, {"[4, 2]", shardsOfRows, 15},
 	} {
 		for _, cut := range sample[int64](2, 0, 6, 4, 9) {
-			name := fmt.Sprintf("%s, %d bytes of codecs, %d saved, cut to %d",
+			name := fmt.Sprintf("%s, %d bytes of codecs, %d saved, truncated to %d",
 				c.chunk, len(c.codecs), c.saved, cut)
 			t.Run(name, func(t *testing.T) {
 				refused := 0
@@ -51,8 +51,8 @@ const shardsOfRows = `{"name": "sharding_indexed", "configuration": {"chunk_shap
 	"codecs": [{"name": "bytes"}],
 	"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`
 
-// refuse lets another program cut an array of ten rows of two bytes at one step of storing 20 more.
-// It reports whether there is such a step, and counts refusals.
+// refuse lets another program truncate an array of ten rows of two bytes at one step of storing 20
+// more. It reports whether there is such a step, and counts refusals.
 func refuse(
 	t *testing.T, chunk, codecs string, saved int, cut int64, step int, refused *int,
 ) bool {
@@ -73,7 +73,7 @@ func refuse(
 		return nil
 	})
 	write(t, a, rows, added[:saved])
-	published := rows // a part of a row is stored with it, and is cut with it
+	published := rows // a part of a row is stored with it, and truncated with it
 	if err := a.Save(t.Context(), false); err == nil || errors.Is(err, zarrcore.ErrFraction) {
 		published += saved
 	}
@@ -84,7 +84,7 @@ func refuse(
 		must(t, err)
 		return false
 	}
-	about := fmt.Sprintf("cut at step %d: append %v", step, err)
+	about := fmt.Sprintf("truncated at step %d: append %v", step, err)
 	if err != nil {
 		*refused++
 		want(t, err, store.ErrConflict)
@@ -113,7 +113,7 @@ func refuse(
 }
 
 // TestRefusedWhileTheirWriterGoesOn: so it is with rows that were stored in the background, and
-// forgotten, before the array was cut. They stay refused when the array is long enough again.
+// forgotten, before the array was truncated. They stay refused when the array is long enough again.
 func TestRefusedWhileTheirWriterGoesOn(t *testing.T) {
 	const row, rows, more = 4096, 10, 70
 	for _, inner := range []string{plainBytes, `{"name": "bytes"}, {"name": "crc32c"}`} {

@@ -48,10 +48,10 @@ var resizeBounded = map[string]struct {
 	"grown": {func(t *testing.T, h *zarrcore.Hierarchy) error {
 		return h.SetDocument(t.Context(), "a", []byte(`{"shape":[13,2]}`))
 	}, func(had []string) []string { return append(had, slices.Repeat([]string{"none"}, 10)...) }},
-	"cut": {func(t *testing.T, h *zarrcore.Hierarchy) error {
+	"truncate": {func(t *testing.T, h *zarrcore.Hierarchy) error {
 		return h.SetDocument(t.Context(), "a", []byte(`{"shape":[4,2]}`))
 	}, func(had []string) []string { return had[:8] }},
-	"cut a row": {func(t *testing.T, h *zarrcore.Hierarchy) error {
+	"truncate a row": {func(t *testing.T, h *zarrcore.Hierarchy) error {
 		return h.SetDocument(t.Context(), "a", []byte(`{"shape":[7,2]}`))
 	}, func(had []string) []string { return had[:14] }},
 }
@@ -173,7 +173,7 @@ func TestVlenBoundedReaders(t *testing.T) {
 	}
 }
 
-// TestVlenBoundedReadWhileWritten: a program that reads such an array while it grows and is cut
+// TestVlenBoundedReadWhileWritten: a program that reads such an array while it grows and shrinks
 // finds whole rows of some moment, or ErrChanged.
 func TestVlenBoundedReadWhileWritten(t *testing.T) {
 	for _, sharded := range []bool{false, true} {

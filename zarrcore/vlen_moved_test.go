@@ -175,9 +175,9 @@ func closed(c chan struct{}) bool {
 	}
 }
 
-// TestVlenReadWhileCut: a program reads an array while the array gets more rows and fewer. The
-// program finds written rows or ErrChanged, and never fill values.
-func TestVlenReadWhileCut(t *testing.T) {
+// TestVlenReadWhileTruncated: a program reads an array while the array gets more rows and fewer.
+// The program finds written rows or ErrChanged, and never fill values.
+func TestVlenReadWhileTruncated(t *testing.T) {
 	for _, sharded := range []bool{false, true} {
 		t.Run(fmt.Sprint("sharded ", sharded), func(t *testing.T) {
 			w := words{shape: []int64{0, 2}, chunk: []int64{3, 2}}

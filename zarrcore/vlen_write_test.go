@@ -26,7 +26,7 @@ import (
 // rowLen is the elements of a row.
 func (w *words) rowLen() int { return int(volume(w.shape[min(1, len(w.shape)):])) }
 
-// setRows cuts or extends the array as it should be, by words or by the fill value.
+// setRows truncates or extends the array as it should be, by words or by the fill value.
 func (w *words) setRows(rows int64, word func() string) {
 	if len(w.shape) == 0 {
 		return
@@ -38,7 +38,7 @@ func (w *words) setRows(rows int64, word func() string) {
 	}
 }
 
-// TestVlenWriteModel replaces, appends to, cuts and extends arrays of strings of many cuts. It
+// TestVlenWriteModel replaces, appends to, truncates and extends arrays of strings of many cuts. It
 // does so by lines, by strings of fixed width and by documents, and reads again what is stored.
 func TestVlenWriteModel(t *testing.T) {
 	ctx := context.Background()
@@ -292,9 +292,9 @@ func TestVlenWriteFailsInPart(t *testing.T) {
 	}
 }
 
-// TestVlenKilledWhileCutIsStored: the process is killed while it stores that an array is shorter.
-// The rows that were cut do not come back when another process lets it grow again.
-func TestVlenKilledWhileCutIsStored(t *testing.T) {
+// TestVlenKilledWhileTruncationIsStored: the process is killed while it stores that an array is
+// shorter. Truncated rows do not come back when another process lets it grow again.
+func TestVlenKilledWhileTruncationIsStored(t *testing.T) {
 	const before, rows = 40, 6
 	lines := func(text string, n int) string { return strings.Repeat(text+"\n", n) }
 	byDocument := func(h *zarrcore.Hierarchy) error {
@@ -345,7 +345,8 @@ func TestVlenKilledWhileCutIsStored(t *testing.T) {
 				must(t, h.SetDocument(t.Context(), "a", fmt.Appendf(nil, `{"shape":[%d]}`, before)))
 				if got := string(allLines(t, open(t, mem, nil), "a")); got != lines(c.new, rows)+
 					lines(`"none"`, before-rows) {
-					t.Fatalf("%s: cut after %d calls and grown again it is\n%s", c.name, calls, got)
+					t.Fatalf("%s: truncated after %d calls and grown again it is\n%s", c.name,
+						calls, got)
 				}
 			}
 		}

@@ -117,7 +117,7 @@ var writeCases = []writeCase{
 			{"name": "crc32c"}]}}]}`, 3, []byte{7}, 1, 0},
 }
 
-// TestWriteModel writes, reads, cuts, extends and flushes at random, by two hierarchies of the
+// TestWriteModel writes, reads, truncates, extends and flushes at random, by two hierarchies of the
 // same store in turn. It compares all that is read with an array of bytes. Every other run the
 // store fails now and then. Whatever has failed, nothing is lost. ZARRFS_MODEL_RUNS is the number
 // of runs, ZARRFS_MODEL_SEED the first seed.

@@ -17,9 +17,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// An arena is an array that many write, read, cut, extend and store at the same
-// time. Each of its first elements has one writer, which counts it up; those
-// behind them come and go.
+// An arena is an array that many write, read, truncate, extend and store at the same time. Each of
+// its first elements has one writer, which counts it up; those behind them come and go.
 type arena struct {
 	t      *testing.T
 	driver store.Driver
@@ -32,7 +31,7 @@ type arena struct {
 }
 
 const (
-	arenaStays = 96  // elements that are never cut
+	arenaStays = 96  // elements that are never truncated
 	arenaMost  = 192 // elements there are at most
 )
 
@@ -91,7 +90,7 @@ func stress(t *testing.T, codecs string, two bool) {
 		a.go_(func(r *rand.Rand) { a.read(hierarchies[i], i == 0 && !two, r) })
 		a.go_(func(r *rand.Rand) { a.flush(hierarchies[i], r) })
 	}
-	if !two { // to another hierarchy a cut would be a conflict
+	if !two { // to another hierarchy a truncation would be a conflict
 		a.go_(func(r *rand.Rand) { a.resize(hierarchies[0], r) })
 	}
 	time.Sleep(1500 * time.Millisecond)
@@ -207,7 +206,7 @@ func (a *arena) flush(h *zarrcore.Hierarchy, r *rand.Rand) {
 	time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond)
 }
 
-// resize cuts, extends, and appends by writing.
+// resize truncates, extends, and appends by writing.
 func (a *arena) resize(h *zarrcore.Hierarchy, r *rand.Rand) {
 	arr := a.array(h)
 	if arr == nil {

@@ -61,7 +61,7 @@ func TestBadDocumentsAreRefusedAtOnce(t *testing.T) {
 	if _, err := f.WriteAt([]byte("{}"), 0); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("a write behind it: %v", err)
 	}
-	noError(t, "cut", f.Truncate(0))
+	noError(t, "truncate", f.Truncate(0))
 	_, err := f.WriteAt([]byte(`"attributes": {"a": 1}}`), 1) // only close can tell
 	noError(t, "out of order", err)
 	_, err = f.WriteAt([]byte("{"), 0)

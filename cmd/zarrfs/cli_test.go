@@ -333,7 +333,7 @@ func TestTexts(t *testing.T) {
 // far as possible, and not mounted.
 func TestBrokenRoot(t *testing.T) {
 	for _, tc := range []struct{ name, file, doc, node, why string }{
-		{"a v3 document that is cut off", "zarr.json", `{"zarr_format": 3, "node_type": "group"`,
+		{"a v3 document that is truncated", "zarr.json", `{"zarr_format": 3, "node_type": "group"`,
 			"Zarr v3 node\n", "zarr.json: line 1, column 40"},
 		{"a v3 array without a grid", "zarr.json", `{"zarr_format": 3, "node_type": "array"}`,
 			"Zarr v3 array\n", "chunk_grid: expected a name or an object"},

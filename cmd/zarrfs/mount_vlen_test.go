@@ -182,7 +182,7 @@ func TestMountedStringsWritten(t *testing.T) {
 			return inPlace(lines, os.O_RDWR, 1, "SIZE")
 		}, "\"SIZE" + text[5:] + "\"x\"\n\"y\"\n\"z\"\n"},
 		{"fewer", func() error { return os.WriteFile(lines, []byte(text), 0o666) }, text},
-		{"cut", func() error { return os.Truncate(lines, 0) }, ""},
+		{"truncate", func() error { return os.Truncate(lines, 0) }, ""},
 		{"renamed onto it", func() error {
 			return errors.Join(os.WriteFile(mnt+"/.a.jsonl.Xy7", []byte(old), 0o666),
 				os.Rename(mnt+"/.a.jsonl.Xy7", lines))
@@ -312,7 +312,7 @@ func TestMountedStringsNotTaken(t *testing.T) {
 		}, syscall.EINVAL, "expected shape [5000]"},
 		{func() error {
 			return os.Truncate(lines, 10)
-		}, syscall.EINVAL, "cannot be cut to 10 bytes"},
+		}, syscall.EINVAL, "cannot be truncated to 10 bytes"},
 	} {
 		if err := c.do(); !errors.Is(err, c.want) {
 			t.Errorf("%v, want %v %s", err, c.want, c.why)
@@ -378,7 +378,7 @@ func TestBadLinesAreRefusedAtOnce(t *testing.T) {
 	if _, err := f.WriteString("bad\n"); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("write: %v", err)
 	}
-	noError(t, "cut", f.Truncate(0))
+	noError(t, "truncate", f.Truncate(0))
 	_, err = f.WriteAt([]byte("\"a\"\n"), 0)
 	noError(t, "put right", errors.Join(err, f.Close()))
 	if got, err := os.ReadFile(lines); err != nil || string(got) != "\"a\"\n" {

@@ -148,9 +148,9 @@ func TestEveryRefusalIsFound(t *testing.T) {
 			`cannot open "garbled": zarr.json: line 1, column 1`},
 		{"rows.json", "a text that is not a document", put("rows.json", "no document"),
 			syscall.EINVAL, "line 1, column 1"},
-		{"rows.json", "a document cut short", func() error {
+		{"rows.json", "a document truncated", func() error {
 			return os.Truncate(at("rows.json"), 5)
-		}, syscall.EINVAL, "cannot be cut to 5 bytes"},
+		}, syscall.EINVAL, "cannot be truncated to 5 bytes"},
 		{"rows.json", "space for a document", allocate("rows.json", 0, 4096), syscall.EOPNOTSUPP,
 			"no space is set aside for a text"},
 		{"rows.raw", "a part of a row", func() error {

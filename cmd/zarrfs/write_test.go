@@ -275,8 +275,8 @@ func TestWriteIsSeenThroughPassthrough(t *testing.T) {
 				seen("append", info.Size()-byHead, []byte("end"))
 				noError(t, "ftruncate", w.Truncate(info.Size()))
 				if now, err := r.Stat(); err != nil || now.Size() != info.Size()-byHead+head {
-					t.Errorf("after a cut the reader sees %d bytes, %v, want %d", now.Size(), err,
-						info.Size()-byHead+head)
+					t.Errorf("after a truncation the reader sees %d bytes, %v, want %d",
+						now.Size(), err, info.Size()-byHead+head)
 				}
 				noError(t, "close", w.Close())
 			}
@@ -358,10 +358,10 @@ func TestResizing(t *testing.T) {
 	}
 	noError(t, "truncate", os.Truncate(raw, 50*rowBytes))
 	rows("truncate", 50)
-	check(t, "cut", stored(t, store, "rows.raw"), []byte(chunk(0, 50*16)))
+	check(t, "truncated", stored(t, store, "rows.raw"), []byte(chunk(0, 50*16)))
 	noError(t, "truncate .npy", os.Truncate(npy, 128+60*rowBytes))
 	rows("truncate .npy", 60)
-	check(t, "rows cut and grown again", stored(t, store, "rows.raw")[50*rowBytes:],
+	check(t, "rows truncated and grown again", stored(t, store, "rows.raw")[50*rowBytes:],
 		make([]byte, 10*rowBytes))
 
 	f := openFile(t, raw, os.O_WRONLY|os.O_APPEND)

@@ -39,14 +39,14 @@ func (a arriving) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // TestFileWhileAnotherProgramBegins compares a.raw with the array that came by a.npy, while the
-// array is cut to no rows. If a program that copies the same array has cut it, the file is to be
-// written. If it was any other program, the file differs.
+// array is truncated to no rows. If a program that copies the same array did that, the file is to
+// be written. If it was any other program, the file differs.
 func TestFileWhileAnotherProgramBegins(t *testing.T) {
 	ctx := t.Context()
 	raw := view.Plain()
 	for _, tc := range []struct {
 		name     string
-		cuts, by bool // the array is cut, by a program that copies it
+		cuts, by bool // the array is truncated, by a program that copies it
 		has      bool
 		err      error
 	}{

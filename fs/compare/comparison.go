@@ -142,7 +142,7 @@ func (c *Comparison) equal(ctx context.Context, p []byte, off int64) {
 }
 
 // read fills p with the bytes of the array's file at off. The file ends before them, which is
-// io.ErrUnexpectedEOF, if another program has cut it since its size was asked.
+// io.ErrUnexpectedEOF, if another program has truncated it since its size was asked.
 func (c *Comparison) read(ctx context.Context, p []byte, off int64) error {
 	for len(p) > 0 {
 		r, err := c.content.Read(ctx, off, int64(len(p)))

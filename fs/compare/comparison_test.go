@@ -9,7 +9,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
-// endsEarly is the content of an array that another program cuts after its size was asked.
+// endsEarly is the content of an array that another program truncates after its size was asked.
 type endsEarly struct{ view.Content }
 
 func (endsEarly) Size() int64 { return 6 }

@@ -37,7 +37,7 @@ type Incoming struct {
 	kept    int64   // bytes of early
 	end     int64   // the file's size
 	jumped  bool    // a write did not begin where the one before it had ended
-	refused error   // why the header was not taken; it stands until the file is cut to nothing
+	refused error   // why the header was not taken; stands until the file is truncated to nothing
 	header  []byte  // the complete header; nil: the array is not there yet
 }
 
@@ -180,7 +180,7 @@ func (in *Incoming) SetSize(size int64) error {
 		return in.refused
 	}
 	if size < in.end {
-		return fmt.Errorf("%w: a .%s file without its header cannot be cut to %d bytes",
+		return fmt.Errorf("%w: a .%s file without its header cannot be truncated to %d bytes",
 			iofs.ErrInvalid, in.Name, size)
 	}
 	in.end, in.jumped = size, true

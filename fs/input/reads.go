@@ -10,7 +10,7 @@ import (
 )
 
 // An editor reads a.json, somebody appends rows, and the editor writes its text back. The shape in
-// that text is the old one, and would cut the new rows off. So the mount remembers which shapes
+// that text is the old one, and would remove the new rows. So the mount remembers which shapes
 // programs have found in a document. A shape that was found there before the array got another one
 // is not taken for a request to resize it.
 

@@ -23,7 +23,7 @@ type Text struct {
 	cut     bool   // a program has truncated it to nothing, and nothing was written since
 	jumped  bool   // a write did not begin where the one before it had ended
 	parsed  int    // how many bytes were judged while the text was written
-	refused error  // why the text was not taken; it stands until it is cut to nothing
+	refused error  // why the text was not taken; it stands until it is truncated to nothing
 
 	refusedText []byte // what refused WRITEs would have put behind it
 	kept        bool   // as it is now; see KeepRefused

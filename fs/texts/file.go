@@ -43,7 +43,7 @@ type File struct {
 // text is what programs have written.
 type text struct {
 	file *scratch.File
-	bad  error // why a line that was written is not an element; until the file is cut
+	bad  error // why a line that was written is not an element; until the file is truncated
 	due  bool  // written since the last attempt to take it
 	cut  bool  // a program has truncated it to nothing, and nothing was written since
 }

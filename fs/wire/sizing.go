@@ -57,7 +57,7 @@ func (s *Sizing) Overrates(off int64, number uint64, path func() string) bool {
 		return false
 	}
 	size, known := kernelSize(path(), number)
-	if !known { // the program that cut the file may itself wait for this page
+	if !known { // the program that truncated the file may itself wait for this page
 		return answered < sizeNoted || answered < sizeLate &&
 			program.WaitsForCPU(int(s.thread.Load()))
 	}

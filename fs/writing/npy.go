@@ -274,7 +274,7 @@ func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
 	}
 	if !m.Type.CanBeSavedAs(t) || !m.HasOrder(header.Fortran) || len(header.Shape) != len(m.Shape) {
 		return 0, fmt.Errorf("%w: expected a header of %s in %d axes, found %s in %d, Fortran "+
-			"order %t: only a file that is cut to nothing first can become another array",
+			"order %t: truncate the file to nothing first to make it another array",
 			iofs.ErrInvalid, m.Type.Descr(), len(m.Shape), header.Descr, len(header.Shape),
 			header.Fortran)
 	}
@@ -283,7 +283,7 @@ func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
 	}
 	if m.IsInFortranOrder() && !slices.Equal(header.Shape, m.Shape) {
 		return 0, fmt.Errorf("%w: expected a header of shape %v, found %v: a file in Fortran "+
-			"order keeps its size; extend or cut the .%s file, or set the shape in the .%s file",
+			"order keeps its size; resize the .%s file, or set the shape in the .%s file",
 			iofs.ErrInvalid, m.Shape, header.Shape, view.Plain().Name(), view.Document.Name())
 	}
 	if !slices.Equal(header.Shape[1:], m.Shape[1:]) {
@@ -328,7 +328,7 @@ func (f *npyFile) setSize(ctx context.Context, w *Array, size int64) error {
 	}
 	head := int64(len(text))
 	if size < head {
-		return fmt.Errorf("%w: a .%s file has a header of %d bytes and cannot be cut to %d",
+		return fmt.Errorf("%w: a .%s file has a header of %d bytes and cannot be truncated to %d",
 			iofs.ErrInvalid, f.view.Name(), head, size)
 	}
 	return data.SetSize(ctx, size-head)

@@ -41,14 +41,14 @@ func (o *Object) Over(old *object.Reader) *Plan {
 	return p
 }
 
-// A changed chunk of an object is dirty, or cut.
+// A changed chunk of an object is dirty, or truncated.
 type changed struct {
 	number, inner int64
-	dirty         *dirty.Frozen // nil: only the cut is new
-	gone          bool          // all of it is cut
+	dirty         *dirty.Frozen // nil: only the truncation is new
+	gone          bool          // all of it is truncated
 }
 
-// changed returns the dirty chunks, and what a cut has changed of others.
+// changed returns the dirty chunks, and what a truncation has changed of others.
 func (o *Object) changed(old *object.Reader) (list []changed) {
 	frozen := o.Frozen
 	o.Objects.EachChunk(o.Number, func(n, inner int64) {

@@ -58,7 +58,7 @@ func (c *collected) WriteAt(p []byte, off int64) (int, error) {
 }
 
 // TestWrite: dirty bytes of an object lie over the stored ones, and over fill value where nothing
-// is stored or what is stored was cut.
+// is stored or what is stored was truncated.
 func TestWrite(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -70,9 +70,9 @@ func TestWrite(t *testing.T) {
 	}{
 		{"over stored bytes", []byte{1, 2, 3, 4}, []byte{5, 6}, 4, []byte{1, 5, 6, 4}, false},
 		{"over nothing", nil, []byte{5}, 4, []byte{9, 5, 9, 9}, false},
-		{"over cut bytes", []byte{1, 2, 3, 4}, []byte{5}, 3, []byte{1, 5, 3, 9}, false},
-		{"cut only", []byte{1, 2, 3, 4}, nil, 2, []byte{1, 2, 9, 9}, false},
-		{"all cut", []byte{1, 2, 3, 4}, nil, 0, nil, false},
+		{"over truncated bytes", []byte{1, 2, 3, 4}, []byte{5}, 3, []byte{1, 5, 3, 9}, false},
+		{"truncated only", []byte{1, 2, 3, 4}, nil, 2, []byte{1, 2, 9, 9}, false},
+		{"all truncated", []byte{1, 2, 3, 4}, nil, 0, nil, false},
 		{"nothing to do", []byte{1, 2, 3, 4}, nil, 4, nil, true},
 		{"fill value only", []byte{9, 2, 9, 9}, []byte{9}, 4, nil, false},
 	}

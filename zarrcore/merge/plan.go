@@ -106,7 +106,7 @@ func (p *Plan) chunk(made *piece, c changed) ([]byte, error) {
 	return chunk, err
 }
 
-// base fills dst with a chunk as it is stored. What is cut of it is fill value.
+// base fills dst with a chunk as it is stored. What is truncated of it is fill value.
 func (p *Plan) base(dst []byte, c changed) error {
 	o := p.of
 	cut := o.CutIn(c.number)

@@ -45,9 +45,9 @@ func (l *Layout) BytesGrown(chunk int64) int64 {
 	return l.chunks.Inside(chunk) / inside * length
 }
 
-// EachChunk calls visit with the number of each chunk of an object, and with its number
-// inside the object, in the order of the latter. Along axis 0 chunks beyond the array's
-// end count too: they may hold what was cut.
+// EachChunk calls visit with the number of each chunk of an object, and with its number inside the
+// object, in the order of the latter. Along axis 0 chunks beyond the array's end count too: they
+// may hold truncated rows.
 func (l *Layout) EachChunk(object int64, visit func(chunk, inner int64)) {
 	if !l.sharded {
 		visit(object, 0)

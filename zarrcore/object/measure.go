@@ -17,9 +17,9 @@ import (
 const measureFirst = 64 << 20
 
 // measured reports whether the object has more whole rows than it should. err is the error of
-// decoding it. A process leaves such rows if it is killed in an append or a cut, before it has
-// stored objects and document. From then on the object is decoded with these rows, and rows behind
-// the stored document's end are fill value. Otherwise measured returns the error to report.
+// decoding it. A process leaves such rows if it is killed in an append or a truncation, before it
+// has stored objects and document. From then on the object is decoded with these rows, and rows
+// behind the stored document's end are fill value. Otherwise measured returns the error to report.
 func (r *Reader) measured(err error) (again bool, _ error) {
 	wrong := errors.Is(err, compress.ErrCorrupt) || errors.Is(err, compress.ErrTooLarge)
 	if !wrong || !r.mayBeLonger() {

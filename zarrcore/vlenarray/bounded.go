@@ -104,8 +104,8 @@ func (s *state) loadAt(ctx context.Context, a *place, n int64) (e *vlen.Elements
 	return e, err
 }
 
-// reachesEnd returns an error if this process has cut rows that s has. The document is looked at
-// only if rows of any array were cut since it was last found to be the same.
+// reachesEnd returns an error if this process has truncated rows that s has. The document is looked
+// at only if rows of any array were truncated since it was last found to be the same.
 func (s *state) reachesEnd(ctx context.Context, a *place) error {
 	cuts := a.t.cuts.Load()
 	if a.objects.IsBounded() || s.cuts.Load() == cuts {

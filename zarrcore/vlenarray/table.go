@@ -41,7 +41,7 @@ type Table struct {
 	storing  keyed.Tree    // used while an array is written, stopped while one is moved or removed
 	behind   atomic.Int64  // counts that go on in the background
 	relaying keyed.Tree    // used to read objects, stopped while some get another length or go
-	cuts     atomic.Uint64 // how often rows were cut
+	cuts     atomic.Uint64 // how often rows were truncated
 
 	away  keyed.Tree    // used by loads that find no object, stopped by moves and removals
 	moves atomic.Uint64 // how often a rename or a removal has begun or ended

@@ -85,9 +85,9 @@ func (v *Array) findHome(ctx context.Context) (err error) {
 }
 
 // storeRows stores what s holds as rows [from, rows), the last ones, of the array. The document is
-// stored last: a program that finds it finds no cut rows beyond it, even after a kill. Arrays whose
-// edge objects end with the array are an exception: no object may have fewer rows than the document
-// says.
+// stored last: a program that finds it finds no truncated rows beyond it, even after a kill. Arrays
+// whose edge objects end with the array are an exception: no object may have fewer rows than the
+// document says.
 func (v *Array) storeRows(ctx context.Context, s *lines.Spool, from, rows int64) error {
 	before := v.a.rows()
 	if s.Len() == 0 && rows == before {
@@ -251,7 +251,8 @@ func (w *writer) last() (first, end int64) {
 	return w.trimmed()
 }
 
-// trimmed returns the range [first, end) of the objects that hold rows before and behind the cut.
+// trimmed returns the range [first, end) of the objects that hold rows before and behind the new
+// end.
 func (w *writer) trimmed() (first, end int64) {
 	if w.rows >= w.v.a.rows() || w.after.objects.Chunks() == 0 {
 		return 0, 0
@@ -296,7 +297,7 @@ func (w *writer) written() (first, end int64) {
 		at := w.after.objects.CoordOf(0, row)
 		first = at * (end / w.after.objects.Counts()[0])
 		if start, _ := w.after.objects.Extent(0, at); row == w.rows && row == start {
-			return 0, 0 // the cut is between objects
+			return 0, 0 // the new end is between objects
 		}
 	}
 	return first, end
