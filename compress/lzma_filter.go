@@ -3,8 +3,8 @@ package compress
 import "bytes"
 
 // checkDelta refuses each filter that is not delta. Those of ids 4 to 11 rewrite the targets of
-// calls in machine code (section 5.3.2 of the .xz format). No array has been seen that uses one, so
-// they are refused by name (docs/decisions/0002-libraries.md).
+// calls in machine code (section 5.3.2 of the .xz format). No known array uses one, so they are
+// refused by name (docs/decisions/0002-libraries.md).
 func (f LZMAFilter) checkDelta() error {
 	switch {
 	case 4 <= f.ID && f.ID <= 11:

@@ -11,7 +11,7 @@ import (
 
 // The file of a view that was created and has no array yet is announced: a transient without a file
 // stands for it. It is empty until its content makes the array. Another program may make that array
-// in the store first. The mount is not notified, so it asks the store if it finds such a transient.
+// in the store first. The mount gets no notice, so it asks the store if it finds such a transient.
 // From then on the file is the array's.
 
 // announced returns the transient that stands for the file as long as there is no array, otherwise

@@ -296,9 +296,9 @@ func (n *fileNode) hold() *transient.File {
 	return nil
 }
 
-// letGo ends such a count. With the last count ends a file that was to become an array and was
-// refused: nothing of it stays. Other programs that have it open, and for example truncate it,
-// would find no file.
+// letGo ends such a count. The last count ends a refused file, which was to become an array:
+// nothing of it stays. Other programs that have it open, and for example truncate it, would find no
+// file.
 func (n *fileNode) letGo(x *transient.File, refused bool) {
 	n.use().staying.Lock()
 	defer n.use().staying.Unlock()

@@ -104,7 +104,7 @@ func (d *dirHandle) Lookup(
 	return d.group.inodeFor(ctx, t), 0
 }
 
-// lastNode returns the node that the entry stands for that was returned last, if it still does.
+// lastNode returns the node of the entry that was returned last, if it still stands for it.
 func (d *dirHandle) lastNode(ctx context.Context) (*zarrcore.Node, error) {
 	n, err := d.group.fs.stat.Node(ctx, d.last.Path)
 	if err != nil {

@@ -48,7 +48,7 @@ func (n opening) openHeaderless(v view.ArrayView) gofuse.FileHandle {
 	return &headerless{&writer{handle: h, Handle: writing.NewHandle(w, v, n.fileNode, by)}, x}
 }
 
-// Release ends the handle. With the last handle goes a file that was written and did not become an
+// Release ends the handle. The last handle removes a file that was written and did not become an
 // array. An empty one waits for a program that writes it.
 func (h *headerless) Release(ctx context.Context) syscall.Errno {
 	if h.array() == nil {

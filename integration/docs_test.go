@@ -179,9 +179,9 @@ func TestPagesNameFiles(t *testing.T) {
 	}
 }
 
-// TestShortNamesOfFiles holds that a file exists that is named without its whole path: in a row of
-// WHERE it is in the folder of the path before it. In a comment it is beside the comment's file, or
-// in a package beside its own.
+// TestShortNamesOfFiles holds that each file named without its whole path exists: in a row of WHERE
+// it is in the folder of the path before it. In a comment it is beside the comment's file, or in a
+// package beside its own.
 func TestShortNamesOfFiles(t *testing.T) {
 	name := regexp.MustCompile(`[\w/]+\.go\b`)
 	named := 0

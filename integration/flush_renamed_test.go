@@ -74,8 +74,8 @@ func (m *manyChunks) nothingHalf() {
 	}
 }
 
-// TestFlushFollowsRename: a group is renamed in the store while chunks are stored that a program
-// waits for.
+// TestFlushFollowsRename: a group is renamed in the store while a program waits for chunks to be
+// stored.
 func TestFlushFollowsRename(t *testing.T) {
 	m := newManyChunks(t, 256, 64<<10)
 	for i := range m.number {

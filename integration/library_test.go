@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests of this file use a mount as if it were a store, as a program does that was given the
-// wrong path.
+// The tests of this file use a mount as if it were a store, as if the program was given the wrong
+// path.
 
 // libraryStore makes a store of a format with an array a and a group g, both with attributes.
 func libraryStore(t *testing.T, format string) string {
@@ -395,7 +395,7 @@ func TestConsolidatedIsNotShown(t *testing.T) {
 }
 
 // TestArrayDocumentOverGroup writes the document of an array over that of a group. A group that the
-// same program has made for that is removed. A group that is not empty, or that another program has
+// same program has just made is removed. A group that is not empty, or that another program has
 // made, stays.
 func TestArrayDocumentOverGroup(t *testing.T) {
 	store := libraryStore(t, "3")

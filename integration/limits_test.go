@@ -659,9 +659,9 @@ func TestTextsBeyondDescriptors(t *testing.T) {
 	}
 }
 
-// TestTextsLeftByAKill: the process of a mount is killed that may have 64 descriptors, while
-// programs have 60 files of lines open. What was written and not stored is named by its array. What
-// was only read, or is stored, is not. It is not parallel: a program that starts would store all.
+// TestTextsLeftByAKill: a mount that may have 64 descriptors is killed, while programs have 60
+// files of lines open. What was written and not stored is named by its array. What was only read,
+// or is stored, is not. It is not parallel: a program that starts would store all.
 func TestTextsLeftByAKill(t *testing.T) {
 	need(t, "bash")
 	const texts = 60

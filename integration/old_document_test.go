@@ -18,8 +18,8 @@ def check(units, rows):
     assert len(a) == rows and (rows <= 10 or (a[10:12] == 257).all()), a
 `
 
-// TestOldDocumentKeepsAppendedRows writes a document back that was read before rows were appended.
-// Its attributes count, and the rows stay.
+// TestOldDocumentKeepsAppendedRows writes an old document back, which was read before rows were
+// appended. Its attributes count, and the rows stay.
 func TestOldDocumentKeepsAppendedRows(t *testing.T) {
 	const edit = `t = t.replace('"K"', '"m"')` + "\n"
 	formats(t, func(t *testing.T, format string) {
@@ -54,9 +54,9 @@ d["shape"][0] = 10; json.dump(d, open("a.json", "w")); check("K", 10)`,
 	})
 }
 
-// TestOldDocumentAloneIsRefused writes a document back that was read before rows were appended, and
-// changes nothing in it. No row is lost, whatever the program meant, and it gets an error. After a
-// look at the document the same command resizes the array.
+// TestOldDocumentAloneIsRefused writes an old document back, which was read before rows were
+// appended, and changes nothing in it. No row is lost, whatever the program meant, and it gets an
+// error. After a look at the document the same command resizes the array.
 func TestOldDocumentAloneIsRefused(t *testing.T) {
 	const refused = `
 def refused_unseen(do): # check() would look at the document

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remadeRows is how many elements of eight bytes an array has that is recreated. Storing them with
-// gzip takes a second or more.
+// remadeRows is how many elements of eight bytes a recreated array has. Storing them with gzip
+// takes a second or more.
 const remadeRows = 2 << 20
 
 // TestWrittenWhileRemade writes a document with other chunks for an array, so that the array is

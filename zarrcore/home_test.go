@@ -283,8 +283,8 @@ func TestFailedCreateLeavesNothing(t *testing.T) {
 
 var errFull = errors.New("no room")
 
-// TestEmptyFolderBecomesArray: a directory that holds nothing, as a program leaves that was killed,
-// does not stand against a new array.
+// TestEmptyFolderBecomesArray: a directory that holds nothing, as a killed program leaves it, does
+// not stand against a new array.
 func TestEmptyFolderBecomesArray(t *testing.T) {
 	dir := t.TempDir()
 	d, err := dirstore.Open(dir, nil)

@@ -317,8 +317,8 @@ func TestInterruptedFlush(t *testing.T) {
 	sameStored(t, d, "a", []byte{1, 2, 3, 9})
 }
 
-// TestBothAppend: two hierarchies append to one array, of which neither knows that
-// the other does: the longer shape stays, and no byte is lost that only one wrote.
+// TestBothAppend: two hierarchies append to one array, of which neither knows that the other does:
+// the longer shape stays, and no byte that only one wrote is lost.
 func TestBothAppend(t *testing.T) {
 	h, k, d := hooked(t)
 	a := described(t, h, "a", numbers("[2]", "[4]", plainBytes))

@@ -22,7 +22,7 @@ var (
 	// those of its array.
 	ErrNotInPlace = live.ErrNotInPlace
 
-	// ErrInUse says that a name is still that of an array which another program has removed:
+	// ErrInUse says that a name still belongs to an array that another program has removed:
 	// something written to it is not stored, and a program has it open.
 	ErrInUse = live.ErrInUse
 

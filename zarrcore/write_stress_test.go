@@ -50,8 +50,8 @@ func (a *arena) Inject(op storetest.Op) storetest.Fault {
 	return f
 }
 
-// TestWriteStress: writers, readers, flushers and a goroutine that truncates and extends, in one
-// hierarchy, or writers in two, with a store that fails now and then.
+// TestWriteStress runs writers, readers, flushers and a goroutine that truncates and extends, in
+// one hierarchy, or writers in two. The store fails now and then.
 func TestWriteStress(t *testing.T) {
 	for name, codecs := range map[string]string{
 		"plain": `{"name": "bytes", "configuration": {"endian": "little"}}`,

@@ -109,8 +109,8 @@ func TestCopiedMount(t *testing.T) {
 	noError(t, "the end of the mount's process", cmd.Wait())
 }
 
-// TestCopiedMountIsForced: umount --force cuts the copies off after all is stored that was written
-// by way of them, too.
+// TestCopiedMountIsForced: umount --force stores what was written by way of the copies, and then
+// cuts them off.
 func TestCopiedMountIsForced(t *testing.T) {
 	store := writableStore(t)
 	cmd, dir, _ := foreground(t, store)

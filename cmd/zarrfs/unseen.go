@@ -64,8 +64,8 @@ func sayUnseen(m mountEntry, pid int) {
 	}
 }
 
-// stillHeld says why the process that serves m may go on, although no program is found that has a
-// copy of m.
+// stillHeld says why the process that serves m may go on, although no copy of m is found in a
+// program.
 func stillHeld(m mountEntry, pid int, err error) error {
 	holders := "an overlay with a layer in it, or a mount namespace that a file keeps"
 	if found := unseenText(m); found != "" {

@@ -259,8 +259,8 @@ const (
 	// unmountPatience is how long a plain unmount is tried: a program that closed a file just now
 	// may not be done yet.
 	unmountPatience = 2 * time.Second
-	// unseenPatience is how much longer it is tried where no program is found that uses the mount:
-	// a program that only looked at it usually finishes soon.
+	// unseenPatience is how much longer it is tried where no user of the mount is found: a program
+	// that only looked at it usually finishes soon.
 	unseenPatience = 8 * time.Second
 )
 

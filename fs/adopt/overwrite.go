@@ -24,8 +24,8 @@ func (f *Files) Behind(
 	return f.Fill(f.Ctx, data, x, header.Len, x.Size()-header.Len)
 }
 
-// Overwrite makes the .npy file that a transient holds the content of the array at path, as a
-// program does that writes it in order. Programs that read the array find as much as has come.
+// Overwrite makes the .npy file that a transient holds the content of the array at path, as if a
+// program wrote it in order. Programs that read the array find as much as has come.
 func (f *Files) Overwrite(
 	v view.HeaderView, x *transient.File, path string, header npy.Info, t dtype.Type,
 ) error {

@@ -36,7 +36,7 @@ func (f *Files) EndCopies(ctx context.Context, path string) {
 	}
 }
 
-// isCopy reports whether an ordinary file has the bytes that a view shows of the array at path.
+// isCopy reports whether an ordinary file has the bytes of a view of the array at path.
 func (f *Files) isCopy(
 	ctx context.Context, x *transient.File, path string, v view.View,
 ) bool {

@@ -27,8 +27,8 @@ type File interface {
 	View() view.View
 	IsPaged() bool   // the kernel may keep pages of it
 	IsWritten() bool // programs have it open for writing
-	// CanBeMapped reports whether a program has it open that can map it to write to it. The only
-	// one that writes through the file by does not count.
+	// CanBeMapped reports whether a program that has it open can map it and write to it. The only
+	// writer through the file by does not count.
 	CanBeMapped(by File) bool
 	NoteSized()  // notes that the file has another size
 	ForgetSize() // makes the kernel ask for the size again

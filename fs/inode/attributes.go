@@ -148,7 +148,7 @@ func viewTime(n *zarrcore.Node, v view.View) time.Time {
 	return n.ModTime
 }
 
-// Common fills in what all inodes have that is not in the store.
+// Common fills in what the store does not have, and all inodes have.
 func (f *Attributes) Common(mode uint32, mtime time.Time, a *fuse.Attr) {
 	show(f.Rights.OfMount(mode), a)
 	a.Nlink = 1

@@ -25,8 +25,8 @@ type reader struct {
 }
 
 const (
-	// maxReads is how many processes are remembered that know an array's document. Those that have
-	// ended make room first, so an editor is only forgotten if so many programs have read the
+	// maxReads is how many processes are remembered as readers of an array's document. Those that
+	// have ended make room first, so an editor is only forgotten if so many programs have read the
 	// document and still run. Each takes about 100 bytes.
 	maxReads     = 64
 	maxReadPaths = 1 << 12 // arrays whose documents were read

@@ -103,7 +103,7 @@ func (t *Text) IsDue() bool {
 	return t.due
 }
 
-// IsRefused reports whether a text was written that could not be taken.
+// IsRefused reports whether a written text could not be taken.
 func (t *Text) IsRefused() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

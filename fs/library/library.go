@@ -48,7 +48,7 @@ type Mount struct {
 // New returns how libraries are answered by a mount.
 func New(of Mount) *Answers { return &Answers{Mount: of} }
 
-// Wait waits until the groups are gone that are about to go.
+// Wait waits until all groups that are about to go are gone.
 func (l *Answers) Wait() { l.unmaking.Wait() }
 
 // errOfStore marks a write by a library that takes the mount for a store.

@@ -8,8 +8,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/identity"
 )
 
-// TestStaysOpen: a file counts as open while a program has it, and no longer once the RELEASE has
-// come that follows a close.
+// TestStaysOpen: a file counts as open while a program has it, and no longer once the RELEASE that
+// follows a close has come.
 func TestStaysOpen(t *testing.T) {
 	var all Table
 	key, made := identity.Of("a", "npy"), 0

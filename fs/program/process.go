@@ -11,8 +11,8 @@ import (
 
 // Movers are the programs that copy or move trees and never look at what they have just written. To
 // them the other views of an array that they make are hidden until they make them too. A program of
-// another kind sees the views of its new array at once, as a script does that writes x.npy and
-// reads x.raw. Programs that only remove or find files need not be here.
+// another kind sees the views of its new array at once: a script may write x.npy and read x.raw.
+// Programs that only remove or find files need not be here.
 //
 // This, copiers and isRsync are the only places that name programs. docs/decisions/0008 says what
 // depends on them.

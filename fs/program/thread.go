@@ -34,8 +34,8 @@ func stat(thread int) (name string, fields []string) {
 	return string(text[open+1 : end]), strings.Fields(string(text[end+1:]))
 }
 
-// HasZarr reports whether the process has loaded numcodecs, as each program does that uses
-// zarr-python. It does not report one that the daemon may not look into.
+// HasZarr reports whether the process has loaded numcodecs, as each user of zarr-python does. It
+// does not report one that the daemon may not look into.
 func (p Process) HasZarr() bool {
 	return Ask(func() bool {
 		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.PID))

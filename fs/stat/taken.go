@@ -102,7 +102,7 @@ func (c *Cache) put(n *zarrcore.Node, s Taken, took time.Duration) {
 	c.taken.Edit(n.Path, func(e *TakenPart) *TakenPart { return e.counted(n, s, took) })
 }
 
-// believed is for how long a count is believed that took so long. It grows with the number of
+// believed returns how long a count is believed, by how long it took. It grows with the number of
 // arrays that were counted since: the first of a long listing are looked at last by the next one.
 func (c *Cache) believed(took time.Duration) time.Duration {
 	all := allCost * max(took, leastCount) * time.Duration(c.taken.Len())

@@ -152,8 +152,8 @@ func (w *File) SetSize(size int64) error {
 	return w.label()
 }
 
-// label notes for what comes after a kill whether file has something that is not stored. The caller
-// holds mu.
+// label notes, for after a kill, whether file has something that is not stored. The caller holds
+// mu.
 func (w *File) label() error {
 	if !w.written.Load() {
 		return w.file.Stored()

@@ -39,7 +39,7 @@ type File struct {
 	over    bool // one of them was refused
 	writers int  // handles by which it can be written
 
-	late   atomic.Bool // a .raw file whose array a document made while it was open for that
+	late   atomic.Bool // a .raw file, open for writing when a document made its array
 	whole  atomic.Bool // it was closed since it was written
 	stored atomic.Bool // of one that is late: all that was written is in the array
 	said   atomic.Bool // the log says that it is not a view, or will soon

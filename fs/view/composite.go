@@ -246,7 +246,7 @@ func placeOf(s netcdf.Source, err error) error {
 	return err
 }
 
-// ErrNoPlace says that an array was removed which a file shows.
+// ErrNoPlace says that the array at path, which a file shows, was removed.
 func ErrNoPlace(path string) error {
 	return fmt.Errorf("%w: the file shows %q, which was removed; open the file again",
 		syscall.ESTALE, path)

@@ -141,7 +141,7 @@ func (w *writer) yields(s *scope, name string) bool {
 	return w.naming == KeepDimensions && !s.groups[name] && !s.names[NonCoordinate+name]
 }
 
-// scaleName returns how a dimension is called that an array calls name.
+// scaleName returns the name in the file of a dimension that an array calls name.
 func scaleName(name string, length int64) string {
 	if name == "" || name == "." {
 		return fmt.Sprintf("dim_%d", length)

@@ -432,8 +432,8 @@ func plainString(after []byte) []byte {
 	return text
 }
 
-// elementsV2 returns what kind of elements the array has that a .zarray describes. It parses only
-// documents that have the name of a type without a fixed size.
+// elementsV2 returns what kind of elements the array of a .zarray has. It parses only documents
+// that have the name of a type without a fixed size.
 func elementsV2(doc []byte) Elements {
 	if !bytes.Contains(doc, []byte(`O"`)) && !bytes.Contains(doc, []byte(`O8"`)) &&
 		!bytes.Contains(doc, []byte(`O4"`)) {

@@ -13,7 +13,7 @@ import (
 
 // This file stores documents of nodes that exist.
 
-// maxConflicts is how often a document is read again that other writers have replaced.
+// maxConflicts is how often a document is read again because other writers have replaced it.
 const maxConflicts = 100
 
 // Put replaces a document, durably, and removes the consolidated metadata above it, for they

@@ -211,7 +211,7 @@ func (a *answer) size() int64 {
 // childBytes is about how many bytes a child of a listing takes, its name included.
 const childBytes = 128
 
-// mostListed is how many children a listing has at most that is kept.
+// mostListed is how many children a kept listing has at most.
 const mostListed = shelfBytes / 4 / childBytes
 
 // listed returns the children of the group at path, if they were listed not long ago.

@@ -31,8 +31,8 @@ func (e *Editor) CreateLike(
 	return nil
 }
 
-// IsHollow reports whether the node is nothing but a directory that holds nothing, as a program
-// leaves that is killed while it makes a node.
+// IsHollow reports whether the node is nothing but a directory that holds nothing. A program leaves
+// that if it is killed while it makes a node.
 func (e *Editor) IsHollow(ctx context.Context, n *catalog.Node) bool {
 	if n.Kind != catalog.DirectoryNode {
 		return false

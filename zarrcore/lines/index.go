@@ -123,9 +123,9 @@ func (x *Index) Counted() (Count, bool) {
 	return c, x.chunks == x.src.Grid().Chunks()
 }
 
-// find returns the stretch that holds byte off of the lines, and where it
-// begins. Where that is not known yet, known is false, and at is where the last
-// stretch ends that is. So it is where off is beyond the end.
+// find returns the stretch that holds byte off of the lines, and where it begins. Where that is not
+// known yet, known is false, and at is the end of the last known stretch. The same holds where off
+// is beyond the end.
 func (x *Index) find(off int64) (stretch, at int64, known bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

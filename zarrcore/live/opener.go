@@ -16,7 +16,7 @@ import (
 // array that was there before.
 type opener struct {
 	*common
-	arrays *Arrays // of which those are that it opens
+	arrays *Arrays // those that it opens are among them
 }
 
 // openHere is Open for a caller that holds locks of drafts.

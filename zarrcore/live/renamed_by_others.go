@@ -24,7 +24,7 @@ var (
 	errRestless = fmt.Errorf("%w: another program renames it again and again", store.ErrConflict)
 )
 
-// maxLooks is how often an array is looked for that another program renames while it is opened.
+// maxLooks is how often an array is looked for, if another program renames it while it is opened.
 const maxLooks = 100
 
 // gather lets what is known of the array at path under former names go on there, before it is

@@ -18,8 +18,8 @@ const (
 	mostGuessed     = 4 << 20
 )
 
-// blocks keeps where the blocks of the objects are that were read in part. All methods may be
-// called concurrently.
+// blocks keeps where the blocks of objects that were read in part are. All methods may be called
+// concurrently.
 type blocks struct {
 	mu    sync.Mutex
 	known map[shardID]blocksOf
@@ -78,9 +78,9 @@ func (k *blocks) forget(id shardID) {
 	}
 }
 
-// guess returns where in an object the blocks probably end that have bytes [lo, hi) of a chunk of
-// size bytes. It also returns how many bytes these blocks take. It judges by other objects of the
-// array. Both are 0 if none was read.
+// guess returns where in an object the blocks with bytes [lo, hi) of a chunk of size bytes probably
+// end. It also returns how many bytes these blocks take. It judges by other objects of the array.
+// Both are 0 if none was read.
 func (k *blocks) guess(array uint64, lo, hi, size int64) (end, n int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

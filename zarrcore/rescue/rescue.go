@@ -48,8 +48,8 @@ func Remove(name string) error {
 	return errors.Join(os.Remove(name), os.Remove(noteName(name)))
 }
 
-// Prefix returns what the names of the files begin with in which a process has kept what was
-// not stored.
+// Prefix returns the beginning of the names of files in which a process has kept what was not
+// stored.
 func Prefix(pid int) string { return fmt.Sprintf("zarrfs-unsaved-%d-", pid) }
 
 // pathBytes is how many bytes of an array's path are in a file's name.

@@ -14,9 +14,9 @@ func (s *Store) Unfinished() Unfinished { return Unfinished{s.keyspace, s.name} 
 
 // Note lets Clean remove dir, with all below it, if this program dies while dir is made. Call it
 // before. dir must hold an object named UnfinishedMark, whose content is mark: by that Clean knows
-// that it is this directory, and not what another program has made of that name. Rename and Replace
-// of dir remove the mark, and they and RemoveAll forget the note. If dir is not made, call forget.
-// A backend that has no memory for that returns no mark, and dir needs none then.
+// that it is this directory, and not another one of that name. Rename and Replace of dir remove the
+// mark, and they and RemoveAll forget the note. If dir is not made, call forget. A backend that has
+// no memory for that returns no mark, and dir needs none then.
 func (u Unfinished) Note(
 	ctx context.Context, dir string,
 ) (mark []byte, forget func(), err error) {

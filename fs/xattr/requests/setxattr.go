@@ -68,7 +68,7 @@ func (a *Attributes) Set(
 	return a.change(on, n, attr, append([]byte{}, data...))
 }
 
-// awaitArray keeps what a program sets that copies files and has made one that is not an array yet.
+// awaitArray keeps what a program that copies files sets of a file before it is an array.
 func (a *Attributes) awaitArray(
 	on *nodes.Node, attr string, data []byte, by program.Process,
 ) syscall.Errno {

@@ -76,8 +76,8 @@ func (a *area) newStaging(name string) (*staging, error) {
 	return &staging{name: name, dir: dir, fd: int(dir.Fd()), owner: owner}, nil
 }
 
-// idleFor is how long a staging folder stays that nobody uses: zarr-python warns of a folder in a
-// group that is not a node.
+// idleFor is how long an unused staging folder stays: zarr-python warns of a folder in a group that
+// is not a node.
 const idleFor = 500 * time.Millisecond
 
 // done ends a use of a staging folder. Once nobody uses it for a while it is removed.

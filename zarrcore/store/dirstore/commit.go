@@ -15,7 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// commitTries is how often a directory is made that others remove as often, because they could not
+// commitTries is how often a directory is made, if others remove it as often because they could not
 // store anything in it.
 const commitTries = 100
 

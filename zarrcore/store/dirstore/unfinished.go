@@ -165,9 +165,9 @@ const (
 	unfinishedPrefix = store.UnfinishedMark + "-"
 )
 
-// IsAbandoned reports whether a directory has a mark that no program notes; see store.Unfinished.
-// The one that made it is dead, and another program has moved it since, so that Clean did not find
-// it.
+// IsAbandoned reports whether a directory has a mark of which no program has a note; see
+// store.Unfinished. The one that made it is dead, and another program has moved it since, so that
+// Clean did not find it.
 func (d *cleaner) IsAbandoned(ctx context.Context, dir string) bool {
 	r, err := d.begin(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // Workload: objects are written again, from as many goroutines as a flush has: many small ones, or
 // few big ones. ZARRFS_BENCH_DIR names a folder on the medium to measure. "plain" is what a program
-// does that knows nothing of locks: write beside, rename.
+// without locks does: write beside, rename.
 
 var writeShapes = []struct {
 	name           string

@@ -7,9 +7,9 @@
 //
 // # What is kept
 //
-// An object is kept by cells of 256 KiB, a file each, in which the stretches are that were read.
-// The first cell also says how large the object is. A cell counts only if its version, its size and
-// its checksum are right. What is damaged, cut or of another version is as if it were not there.
+// An object is kept by cells of 256 KiB, a file each, with the stretches that were read. The first
+// cell also says how large the object is. A cell counts only if its version, its size and its
+// checksum are right. What is damaged, cut or of another version is as if it were not there.
 //
 // Where the server reports no version, or a weak one, bytes of two fetches may be of two objects.
 // Then only whole objects are kept, and only where the user says that the store never changes.
@@ -77,7 +77,7 @@ type validated struct {
 const mostCurrent = 1 << 16
 
 // Open returns the store that dial opens, with a cache on disk. Where nothing is asked for again,
-// it is opened only when something is needed that the cache does not have.
+// it is opened only when the cache lacks what is needed.
 func Open(
 	ctx context.Context, o Options, dial func(context.Context) (store.Driver, error),
 ) (*Driver, error) {

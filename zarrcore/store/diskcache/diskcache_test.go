@@ -451,7 +451,7 @@ func TestLargeObject(t *testing.T) {
 	})
 }
 
-// TestIdentity: nothing is read that was kept for another identity.
+// TestIdentity: what was kept for another identity is not read.
 func TestIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		data := noise(6, 5000)

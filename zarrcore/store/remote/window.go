@@ -24,7 +24,7 @@ type window struct {
 	waiting []chan struct{} // each is closed when its request may go
 	slowly  bool            // it was halved
 	halved  time.Time
-	heard   time.Time // when something last came that was asked for
+	heard   time.Time // when a wanted answer, or a part of one, last came
 }
 
 func newWindow() *window { return &window{limit: firstWindow} }
@@ -64,7 +64,7 @@ func (w *window) enter(ctx context.Context, patience time.Duration) (
 	}
 }
 
-// hear notes that something came that was asked for.
+// hear notes that a wanted answer, or a part of one, came.
 func (w *window) hear() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -114,8 +114,8 @@ func (d *Driver) missing(ctx context.Context, key string, err error) error {
 }
 
 // findWitness returns nil if what is missing at key is only that. Before any document was seen,
-// nothing was read that could be wrong. A document may be missing together with those beside it,
-// when its node was removed: then one above is asked.
+// nothing that was read can be wrong. A document may be missing together with those beside it, when
+// its node was removed: then one above is asked.
 func (d *Driver) findWitness(ctx context.Context, key string) error {
 	var gone []string
 	if d.seen.has(key) {

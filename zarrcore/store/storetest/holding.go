@@ -14,8 +14,8 @@ import (
 // holding tests directories that are held open, made at once, and told apart.
 type holding struct{ *suite }
 
-// failedCommit: where an object cannot be put in its place no directory is left that was made for
-// it.
+// failedCommit: where an object cannot be put in its place, the directories that were made for it
+// are removed.
 func (s holding) failedCommit() {
 	w, st := s.writer(map[string][]byte{"g/a": nil})
 	for _, key := range []string{"new/a", "g/new/deep/a"} {

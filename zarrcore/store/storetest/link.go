@@ -13,7 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// LinkOptions say what the network is like that a [Link] imitates.
+// LinkOptions describe the network that a [Link] imitates.
 type LinkOptions struct {
 	Delay   time.Duration // of each round trip
 	Rate    int64         // bytes in a second, of all requests together; 0: no limit

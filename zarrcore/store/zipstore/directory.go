@@ -189,7 +189,7 @@ func readEnd(file io.ReaderAt, size int64) (end, error) {
 	return e, nil
 }
 
-// findEnd returns where in tail the record begins that ends with tail: a comment of its length
+// findEnd returns where in tail the record that ends with tail begins: a comment of its length
 // follows. It is -1 if there is no such record.
 func findEnd(tail []byte) int {
 	for at := len(tail) - endLen; at >= 0; at-- {
