@@ -259,8 +259,8 @@ func hangOnOneArray(t *testing.T, changes bool) {
 	hung.Wait()
 }
 
-// goOn does all of this at once while the store hangs. None of it may hang, too. Then the store goes
-// on.
+// goOn does all of this at once while the store hangs. None of it may hang, too. Then the store
+// goes on.
 func goOn(t *testing.T, in *hangs, all map[string]func() error) {
 	t.Helper()
 	var undone sync.Map
@@ -293,7 +293,8 @@ func TestStoreHangsOnPictures(t *testing.T) {
 	var hung sync.WaitGroup
 	for i := range 4 {
 		hung.Go(func() {
-			if err := readAtOf(filepath.Join(dir, fmt.Sprintf("g/a@{0=%d:}.png", i)), 0); err != nil {
+			part := fmt.Sprintf("a@{0=%d:}.png", i)
+			if err := readAtOf(filepath.Join(dir, "g", part), 0); err != nil {
 				t.Errorf("when the store goes on: %v", err)
 			}
 		})
@@ -306,7 +307,7 @@ func TestStoreHangsOnPictures(t *testing.T) {
 }
 
 // TestStoreHangsOnCoordinates: the header of b.nrrd says what the array of coordinates says, on
-// which the store hangs. Whoever has b.nrrd open goes on, and so do all who change the array.
+// which the store hangs. A program that has b.nrrd open goes on, and one that changes the array.
 func TestStoreHangsOnCoordinates(t *testing.T) {
 	const rows, row = 64, 4096
 	s, in := memstore.New(), &hangs{below: []string{"c"}, ended: make(chan struct{})}

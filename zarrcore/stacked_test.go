@@ -158,7 +158,8 @@ func TestReadsHang(t *testing.T) {
 	hold.await(t, reads)
 	interrupted, end := context.WithTimeout(t.Context(), time.Millisecond)
 	defer end()
-	if _, err := other.ReadStacked(interrupted, 0, size); !errors.Is(err, context.DeadlineExceeded) {
+	_, err := other.ReadStacked(interrupted, 0, size)
+	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("found %v, expected that it waits until it is interrupted", err)
 	}
 	p, err := other.ReadStacked(t.Context(), 0, size)

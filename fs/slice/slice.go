@@ -138,8 +138,8 @@ func axisOf(rank int, names []string, key string) (int, error) {
 // isNumber reports whether an axis is said by its number.
 func isNumber(key string) bool { return strings.Trim(key, "0123456789") == "" }
 
-// Numbered returns an expression with the number of each axis in place of its name. It is for an
-// array whose own document has no names, but whose group says these.
+// Numbered returns an expression with the number of each axis in place of its name. It is for names
+// that the group of an array says, in place of the array's document.
 func Numbered(text string, names []string) (string, error) {
 	items := strings.Split(text, ",")
 	for i, item := range items {

@@ -20,7 +20,7 @@ type Subject struct {
 
 	document *meta.Array // nil: it is not needed, not there or not understood
 	isRoot   bool        // the array is the store's root
-	axes     []string    // the names that the group has for them; nil: not asked, or it has no names
+	axes     []string    // names that the group has for them; nil: not asked, or it has none
 }
 
 // Criterion is what decides whether an array has a file of a view.

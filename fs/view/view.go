@@ -99,8 +99,8 @@ type ArrayView interface {
 	// Parts returns what the file of an array is made of: how many bytes the header has, and the
 	// array whose bytes follow. It asks no store.
 	Parts(a *zarrcore.Array) (head int64, data *zarrcore.Array, err error)
-	// Header returns the header. It may say what other nodes of the store say of the array, and to
-	// are the rights to read these; not Known if there are none.
+	// Header returns the header. It may say what other nodes of the store say of the array. to are
+	// the rights to read these; not Known if there are none.
 	Header(ctx context.Context, a *zarrcore.Array) (text []byte, to store.Rights, err error)
 	// Tail returns how many zero bytes follow the bytes of an array, of which there are so many.
 	// Programs cannot change them.

@@ -8,9 +8,8 @@ import (
 )
 
 // A Tree keeps uses of paths apart from changes of them. A change moves or removes a path with all
-// that lies below it, or gives the objects there another length. A use of a path above may need what
-// is changed, too. Other paths go on, because a store may hang on one array. The zero value is
-// ready.
+// that lies below it, or gives the objects there another length. A use of a path above may need that,
+// too. Other paths go on, because a store may hang on one array. The zero value is ready.
 type Tree struct {
 	mu      sync.Mutex
 	changed chan struct{}  // closed by the next change; nil if nobody waits for it
@@ -18,8 +17,8 @@ type Tree struct {
 	stopped map[string]int // also paths whose users are still waited for
 }
 
-// Use waits until path is not stopped, nor any path above or below it. The use lasts until the caller calls
-// end. Where ctx ends the wait, there is no use.
+// Use waits until path is not stopped, nor any path above or below it. The use lasts until the
+// caller calls end. Where ctx ends the wait, there is no use.
 func (t *Tree) Use(ctx context.Context, path string) (end func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
