@@ -307,7 +307,7 @@ func TestStoreHangsOnPictures(t *testing.T) {
 }
 
 // TestStoreHangsOnCoordinates: the header of b.nrrd says what the array of coordinates says, on
-// which the store hangs. A program that has b.nrrd open goes on, and one that changes the array.
+// which the store hangs. Programs that have b.nrrd open go on. So do those that change the array.
 func TestStoreHangsOnCoordinates(t *testing.T) {
 	const rows, row = 64, 4096
 	s, in := memstore.New(), &hangs{below: []string{"c"}, ended: make(chan struct{})}

@@ -15,7 +15,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -80,19 +79,12 @@ type Files struct {
 
 	writing sync.WaitGroup
 
-	mu      sync.Mutex
-	taking  []*File           // those that take space
-	freed   []plain           // those that nobody needs, and that release has yet to close
-	renewed map[key]time.Time // when files got another inode, as far as that was within calmFor
+	mu     sync.Mutex
+	taking []*File // those that take space
+	freed  []plain // those that nobody needs, and that release has yet to close
 	// one is being written: more at a time would take too much from the readers
 	busy bool
 	off  bool // the kernel or the lack of privileges does not allow it
-}
-
-// key names a file of the mount.
-type key struct {
-	path string
-	view view.View
 }
 
 // New returns the materialised files of a mount, which ends with ctx. What is materialised of each
@@ -119,7 +111,7 @@ func (t *Files) Find(path string, v view.View, print string) (m *File) {
 		if m.print != print {
 			t.drop(m)
 		}
-		if m.dropped || !m.ready || time.Since(t.renewed[key{path, v}]) < calmFor {
+		if m.dropped || !m.ready || time.Since(a.renewed[v]) < calmFor {
 			m = nil
 			return
 		}
@@ -148,13 +140,11 @@ func (t *Files) await(path string, v view.View, print string) {
 
 // NoteRenewed notes that a file of the mount gets another inode.
 func (t *Files) NoteRenewed(path string, v view.View) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	maps.DeleteFunc(t.renewed, func(_ key, at time.Time) bool { return time.Since(at) >= calmFor })
-	if t.renewed == nil {
-		t.renewed = make(map[key]time.Time)
-	}
-	t.renewed[key{path, v}] = time.Now()
+	t.states.Make(path, func(p *Part) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		p.array(t).renewed[v] = time.Now()
+	})
 }
 
 // Start begins to materialise a view of the array at path, whose content c was just opened, if that

@@ -289,13 +289,19 @@ func TestRenewedIsNotPassedThrough(t *testing.T) {
 	if !find("a1", other) {
 		t.Error("another file is not passed through")
 	}
-	f.renewed[key{"a0", raw}] = time.Now().Add(-calmFor)
+	f.NoteRenewed("none", raw)
+	var none *onlyPart
+	f.states.Edit("none", func(p *onlyPart) {
+		if none = p; p.IsEmpty() {
+			t.Fatal("nothing is remembered of a file without bytes")
+		}
+		p.of.renewed[raw] = time.Now().Add(-calmFor)
+	})
+	f.states.Edit("a0", func(p *onlyPart) { p.of.renewed[raw] = time.Now().Add(-calmFor) })
 	if !find("a0", file) {
 		t.Error("not passed through when that was long ago")
 	}
-	f.renewed[key{"a0", raw}] = time.Now().Add(-calmFor)
-	f.NoteRenewed("a1", raw)
-	if len(f.renewed) != 1 {
-		t.Errorf("%d files are remembered, want 1", len(f.renewed))
+	if !none.IsEmpty() {
+		t.Error("a file without bytes is remembered for long")
 	}
 }

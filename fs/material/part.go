@@ -2,6 +2,7 @@ package material
 
 import (
 	"slices"
+	"time"
 
 	"github.com/zarrfs/zarrfs/fs/view"
 )
@@ -15,12 +16,14 @@ type array struct {
 	files map[view.View]*File // that may be opened, or could not be written
 	// outdated, but still read: changes of the array are written to them
 	followed []*File
+	renewed  map[view.View]time.Time // when a file got another inode
 }
 
 // array returns what the part is about, which it makes if there is nothing yet.
 func (p *Part) array(t *Files) *array {
 	if p.of == nil {
-		p.of = &array{table: t, files: make(map[view.View]*File)}
+		p.of = &array{table: t, files: make(map[view.View]*File),
+			renewed: make(map[view.View]time.Time)}
 	}
 	return p.of
 }
@@ -87,7 +90,17 @@ func (p *Part) IsEmpty() bool {
 	}
 	p.of.table.mu.Lock()
 	defer p.of.table.mu.Unlock()
-	return len(p.of.files) == 0 && len(p.of.followed) == 0
+	return len(p.of.files) == 0 && len(p.of.followed) == 0 && p.of.isCalm()
+}
+
+// isCalm reports whether no file got another inode within calmFor. The caller holds Files.mu.
+func (a *array) isCalm() bool {
+	for _, at := range a.renewed {
+		if time.Since(at) < calmFor {
+			return false
+		}
+	}
+	return true
 }
 
 // followers returns the files that programs still read, each with one user more. The caller holds

@@ -32,8 +32,8 @@ type waiter struct {
 func NewSemaphore(size int64) *Semaphore { return &Semaphore{size: max(size, 1)} }
 
 // NewPatientSemaphore returns a semaphore of size bytes, for requests that wait for stores. If a
-// request waits that long and nobody gives back any bytes, the store of all others is taken to hang.
-// There are as many more bytes as these hold, until fewer are used. So other arrays go on.
+// request waits that long and nobody gives back any bytes, the store of all others is taken to
+// hang. There are as many more bytes as these hold, until fewer are used. So other arrays go on.
 func NewPatientSemaphore(size int64, patience time.Duration) *Semaphore {
 	s := NewSemaphore(size)
 	s.patience = patience

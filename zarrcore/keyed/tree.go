@@ -8,8 +8,8 @@ import (
 )
 
 // A Tree keeps uses of paths apart from changes of them. A change moves or removes a path with all
-// that lies below it, or gives the objects there another length. A use of a path above may need that,
-// too. Other paths go on, because a store may hang on one array. The zero value is ready.
+// that lies below it, or gives the objects there another length. A use of a path above may need
+// that, too. Other paths go on, because a store may hang on one array. The zero value is ready.
 type Tree struct {
 	mu      sync.Mutex
 	changed chan struct{}  // closed by the next change; nil if nobody waits for it

@@ -62,8 +62,8 @@ func Of(k Known) (v volume.Volume, ok bool) {
 	return v, true
 }
 
-// Names returns the names of the axes as the group says them, if the array is a level of an image of
-// OME-Zarr. Otherwise it returns nil. In format 2 the array's own document has no names then.
+// Names returns the names of the axes as the group says them, if the array is a level of an image
+// of OME-Zarr. Otherwise it returns nil. In format 2 the array's own document has no names then.
 func (k Known) Names() (names []string) {
 	axes := make([]volume.Axis, len(k.Array.Shape))
 	if !k.addMultiscale(axes) {
