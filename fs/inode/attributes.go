@@ -132,7 +132,8 @@ func (f *Attributes) File(n *zarrcore.Node, v view.View, before *writing.Array, 
 			size = now
 		}
 	}
-	if !v.IsWritable() || v != view.Document && n.Meta != nil && n.Writable() != nil {
+	if !v.IsWritable() || n.Format == 1 ||
+		v != view.Document && n.Meta != nil && n.Writable() != nil {
 		a.Mode &^= rights.Writable
 	}
 	a.Size = uint64(size)

@@ -23,6 +23,9 @@ func (e *Editor) Posted(
 	if err != nil {
 		return nil, meta.Change{}, err
 	}
+	if n.Format == 1 {
+		return nil, meta.Change{}, catalog.ErrVersion1
+	}
 	documents := map[string][]byte{}
 	for _, name := range []string{meta.NameV3, meta.NameArray, meta.NameGroup, meta.NameAttrs} {
 		if (name == meta.NameV3) != (n.Format == 3) {
@@ -111,6 +114,9 @@ func (e *Editor) SetAttribute(
 	n, err := e.Catalog.Placed(ctx, path)
 	if err != nil {
 		return err
+	}
+	if n.Format == 1 {
+		return catalog.ErrVersion1
 	}
 	var v pyjson.Value
 	if value == nil {
