@@ -266,7 +266,7 @@ func (n opening) startMaterial(c view.Content, print string) (soon bool) {
 // again, finds the new inode and opens it, so the program notices nothing. (A program that opens
 // /proc/self/fd/N does see the error.)
 func (n *fileNode) renew(ctx context.Context) syscall.Errno {
-	n.fs.material.NoteRenewed(n.path(), n.view)
+	n.fs.material.NoteRenewed(n.path, n.view)
 	n.fs.ids.Renew(&n.Node)
 	return n.mustLookAgain(ctx)
 }

@@ -162,7 +162,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		opt: opt,
 		shared: pieces.Shared{
 			Store: st, Cache: chunk.NewCache(mem),
-			Requests: chunk.NewPatientSemaphore(opt.CacheSize, requestsHang),
+			Requests: chunk.NewPatient(opt.CacheSize, requestsHang),
 			Encoded:  chunk.NewSemaphore(opt.CacheSize / encodedShare),
 			Large:    chunk.NewSemaphore(1),
 			Memory:   mem, Objects: object.NewShared(mem), Count: new(object.Counters),
@@ -227,6 +227,7 @@ func newChanges(n nodes, undurable *durable.Dirs) *changes {
 		nodes:  n,
 		edit:   &edit.Editor{Store: n.store, Catalog: n.catalog, Undurable: undurable},
 		beside: besides{all: map[*Beside]struct{}{}},
+		moving: keyed.Tree{Upwards: true}, // a node above may seem to be empty meanwhile
 	}
 }
 

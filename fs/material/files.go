@@ -138,9 +138,10 @@ func (t *Files) await(path string, v view.View, print string) {
 	}
 }
 
-// NoteRenewed notes that a file of the mount gets another inode.
-func (t *Files) NoteRenewed(path string, v view.View) {
-	t.states.Make(path, func(p *Part) {
+// NoteRenewed notes that a file of the mount gets another inode. Its array is at the path that
+// where returns.
+func (t *Files) NoteRenewed(where func() string, v view.View) {
+	t.states.Follow(where, func(p *Part) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		p.array(t).renewed[v] = time.Now()

@@ -282,14 +282,14 @@ func TestRenewedIsNotPassedThrough(t *testing.T) {
 	f := newFixture(t, 4)
 	file, other := f.make("a0", raw), f.make("a1", raw)
 	find := func(path string, m *File) bool { return f.Find(path, raw, m.print) != nil }
-	f.NoteRenewed("a0", raw)
+	f.NoteRenewed(pathstate.At("a0"), raw)
 	if find("a0", file) {
 		t.Error("passed through right after it got another inode")
 	}
 	if !find("a1", other) {
 		t.Error("another file is not passed through")
 	}
-	f.NoteRenewed("none", raw)
+	f.NoteRenewed(pathstate.At("none"), raw)
 	var none *onlyPart
 	f.states.Edit("none", func(p *onlyPart) {
 		if none = p; p.IsEmpty() {

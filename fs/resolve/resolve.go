@@ -199,7 +199,7 @@ func (r *Resolver) resolvePart(ctx context.Context, dir, base string, v view.Vie
 	if n.Link != nil {
 		path = n.Link.Target
 	}
-	if a, err = a.Named(ctx, r.h, path); err != nil {
+	if a, err = a.Named(ctx, r.h, path, expression); err != nil {
 		return Target{}, err
 	}
 	part, err := view.Sliced(v, expression, a)

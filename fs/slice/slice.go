@@ -143,9 +143,9 @@ func isNumber(key string) bool { return strings.Trim(key, "0123456789") == "" }
 func Numbered(text string, names []string) (string, error) {
 	items := strings.Split(text, ",")
 	for i, item := range items {
-		key, value, _ := strings.Cut(item, "=")
-		if _, err := parseIndexes(value); err != nil || isNumber(key) {
-			continue // it is wrong, or has no name of an axis
+		key, value, ok := cutName(item)
+		if !ok {
+			continue
 		}
 		axis, err := axisOf(len(names), names, key)
 		if err != nil {
@@ -154,6 +154,21 @@ func Numbered(text string, names []string) (string, error) {
 		items[i] = fmt.Sprintf("%d=%s", axis, value)
 	}
 	return strings.Join(items, ","), nil
+}
+
+// HasNames reports whether an expression has names of axes.
+func HasNames(text string) bool {
+	return slices.ContainsFunc(strings.Split(text, ","), func(item string) bool {
+		_, _, ok := cutName(item)
+		return ok
+	})
+}
+
+// cutName cuts an item at the name of an axis, if it has one.
+func cutName(item string) (name, indexes string, ok bool) {
+	name, indexes, _ = strings.Cut(item, "=")
+	_, err := parseIndexes(indexes)
+	return name, indexes, err == nil && !isNumber(name)
 }
 
 // along returns the indexes of an axis of length n, as Python's slice and NumPy count them.

@@ -114,6 +114,9 @@ func TestNumbered(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s, expected %s", text, got, want)
 		}
+		if has := got != text; HasNames(text) != has {
+			t.Errorf("%s has names: %t, expected %t", text, !has, has)
+		}
 	}
 }
 

@@ -115,6 +115,9 @@ func describe(
 		return n.Attributes
 	}
 	v, ok := axes.Of(facts)
+	if err := ctx.Err(); err != nil {
+		return volume.Volume{}, err // it may lack what could not be read any more
+	}
 	if !ok {
 		return v, volume.ErrNot
 	}

@@ -1,10 +1,14 @@
 package view
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
 // TestKnownByItsGroup: what is known of an array's axes comes from its own group, whatever the
@@ -36,5 +40,41 @@ func TestKnownByItsGroup(t *testing.T) {
 		if v, err := known.of(t.Context(), a); err != nil || v.volume.Axes[0].Name != want {
 			t.Errorf("%s: %+v, %v, expected %s", path, v.volume.Axes, err, want)
 		}
+	}
+}
+
+// TestDescriptionInterrupted: a request that ends while coordinates are read describes nothing, and
+// leaves nothing to others.
+func TestDescriptionInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	armed := false
+	reads := storetest.InjectorFunc(func(op storetest.Op) (f storetest.Fault) {
+		if armed && strings.HasPrefix(op.Key, "x/") && ctx.Err() == nil {
+			interrupt()
+			f.Err = ctx.Err()
+		}
+		return f
+	})
+	array := func(attributes string) string {
+		return `{"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint8",
+			"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
+			"chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+			"codecs": [{"name": "bytes"}], "dimension_names": ["x"],
+			"attributes": ` + attributes + `}`
+	}
+	h, _ := hierarchytest.Open(t, storetest.Faulty(memstore.New(), reads), map[string]string{
+		"zarr.json":   `{"zarr_format": 3, "node_type": "group"}`,
+		"a/zarr.json": array("{}"), "x/zarr.json": array(`{"units": "m"}`),
+	})
+	a, err := h.OpenArray(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	armed = true
+	if v, err := known.of(ctx, a); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: found %+v, %v", v.volume.Axes, err)
+	}
+	if v, err := known.of(t.Context(), a); err != nil || v.volume.Axes[0].Unit != "m" {
+		t.Errorf("after that: found %+v, %v", v.volume.Axes, err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/picture"
@@ -13,7 +12,6 @@ import (
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/layout/volume"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -22,9 +20,8 @@ import (
 // drawnMost is how many bytes are decoded for a picture at most.
 const drawnMost = 64 << 20
 
-// draws bounds how many pictures are drawn at once. Those of arrays on which a store hangs do not
-// count for long.
-var draws = chunk.NewPatientSemaphore(2, time.Second)
+// draws bounds how many pictures are drawn at once. It is not held while a store is read.
+var draws = make(chan struct{}, 2)
 
 // pngView shows a plane of an array as an image. It is made when the file is opened.
 type pngView struct{}
@@ -96,10 +93,6 @@ func openPicture(
 	ctx context.Context, h *zarrcore.Hierarchy, at string,
 	of func(arr *zarrcore.Array) (drawing, error),
 ) (Content, error) {
-	if err := draws.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
-	defer draws.Release(1)
 	arr, err := h.OpenArray(ctx, at)
 	if err != nil {
 		return nil, err
@@ -113,13 +106,24 @@ func openPicture(
 		text, err := d.plan.Draw(nil, 0, 0, d.title, d.instead)
 		return snapshot(text), err
 	}
-	values, err := drawn(ctx, d.from, d.along, d.values)
+	stored, err := elementsOf(ctx, d.from, d.along)
 	if err != nil {
 		return nil, err
 	}
-	rows, cols := d.plan.Samples(d.shown)
-	text, err := d.plan.Draw(values, rows, cols, d.title, whereOf(d.from.Meta(), d.along))
+	text, err := d.draw(stored)
 	return rendered{text, readersOf(ctx, h, arr, d.from)}, err
+}
+
+// draw draws the elements, as they are stored.
+func (d drawing) draw(stored []byte) ([]byte, error) {
+	draws <- struct{}{}
+	defer func() { <-draws }()
+	var values []float64
+	if len(stored) > 0 {
+		values = d.values(stored)
+	}
+	rows, cols := d.plan.Samples(d.shown)
+	return d.plan.Draw(values, rows, cols, d.title, whereOf(d.from.Meta(), d.along))
 }
 
 // titleOf names what is drawn: an array at a path, or a part of it such as "@{t=3}", which m
@@ -176,22 +180,17 @@ func valuesOf(m *meta.Array) (func(stored []byte) []float64, error) {
 	return func(stored []byte) []float64 { return floats(nil, stored) }, err
 }
 
-// drawn reads elements of an array as values.
-func drawn(
+// elementsOf reads elements of an array.
+func elementsOf(
 	ctx context.Context, a *zarrcore.Array, along []layout.Indexes,
-	values func(stored []byte) []float64,
-) ([]float64, error) {
+) (stored []byte, err error) {
 	m := a.Meta()
 	part := a.Slice(zarrcore.Slice{Meta: m, Along: along,
 		Bytes: layout.NewSelection(m.Shape, m.Type.Size, along, false)})
-	stored := make([]byte, part.Size())
-	if len(stored) == 0 {
-		return nil, nil
+	if stored = make([]byte, part.Size()); len(stored) > 0 {
+		_, err = part.ReadAt(ctx, stored, 0)
 	}
-	if _, err := part.ReadAt(ctx, stored, 0); err != nil {
-		return nil, err
-	}
-	return values(stored), nil
+	return stored, err
 }
 
 // whereOf says which part of an array is drawn: "t=3, y=::4, x=::4". A part that does not reach

@@ -6,6 +6,7 @@ import (
 	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/slice"
 	"github.com/zarrfs/zarrfs/fs/view/axes"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -81,9 +82,12 @@ func (a Subject) loaded(
 }
 
 // Named returns a with the names of the axes of the array at path. The group is asked for them if
-// the document has no names.
-func (a Subject) Named(ctx context.Context, h *zarrcore.Hierarchy, path string) (Subject, error) {
-	if a.document == nil || len(a.document.DimensionNames) > 0 || path == "" {
+// an expression has names of axes, but the document has none.
+func (a Subject) Named(
+	ctx context.Context, h *zarrcore.Hierarchy, path, expression string,
+) (Subject, error) {
+	if a.document == nil || len(a.document.DimensionNames) > 0 || path == "" ||
+		!slice.HasNames(expression) {
 		return a, nil
 	}
 	dir, name := names.Split(path)

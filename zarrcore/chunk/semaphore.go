@@ -3,6 +3,7 @@ package chunk
 import (
 	"container/list"
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -12,13 +13,12 @@ import (
 // that back. So no request waits while it holds a part, and all of them end. They
 // get it in the order in which they asked. All methods may be called concurrently.
 type Semaphore struct {
-	size     int64
-	patience time.Duration // 0: it has no end
+	size int64
 
 	mu    sync.Mutex
 	used  int64
-	hung  int64     // what is used by requests that a store has hung, as it seems
-	given int64     // how often bytes were given back, or taken to be hung
+	given int64     // how often bytes were given back
+	stuck bool      // none were for as long as a patient request waited
 	queue list.List // of *waiter, in the order in which they asked
 }
 
@@ -31,76 +31,63 @@ type waiter struct {
 // NewSemaphore returns a semaphore of size bytes.
 func NewSemaphore(size int64) *Semaphore { return &Semaphore{size: max(size, 1)} }
 
-// NewPatientSemaphore returns a semaphore of size bytes, for requests that wait for stores. If a
-// request waits that long and nobody gives back any bytes, the store of all others is taken to
-// hang. There are as many more bytes as these hold, until fewer are used. So other arrays go on.
-func NewPatientSemaphore(size int64, patience time.Duration) *Semaphore {
-	s := NewSemaphore(size)
-	s.patience = patience
-	return s
-}
-
 // Size returns how many bytes there are.
 func (s *Semaphore) Size() int64 { return s.size }
 
 // Acquire waits until n bytes are free, and takes them. A request for more than
 // there are is served alone. Where ctx ends the wait, nothing is taken.
-func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
+func (s *Semaphore) Acquire(ctx context.Context, n int64) error { return s.acquire(ctx, n, 0) }
+
+// acquire is Acquire. A request with a patience of more than 0 is errStuck if no bytes are given
+// back for that long.
+func (s *Semaphore) acquire(ctx context.Context, n int64, patience time.Duration) error {
 	n = min(n, s.size)
 	s.mu.Lock()
-	if s.queue.Len() == 0 && s.fits(n) {
+	if s.queue.Len() == 0 && s.used+n <= s.size {
 		s.used += n
 		s.mu.Unlock()
 		return nil
 	}
+	if s.stuck && patience > 0 {
+		s.mu.Unlock()
+		return errStuck
+	}
 	w := &waiter{n: n, ready: make(chan struct{})}
 	el, given := s.queue.PushBack(w), s.given
 	s.mu.Unlock()
-	if s.await(ctx, w, given) == nil {
-		return nil
+	for {
+		err := waitFor(ctx, w.ready, patience)
+		if err == nil {
+			return nil
+		}
+		s.mu.Lock()
+		s.stuck = s.stuck || errors.Is(err, errStuck) && s.given == given
+		if given = s.given; s.stuck || ctx.Err() != nil || w.isReady() {
+			defer s.mu.Unlock()
+			return s.giveUp(el, err)
+		}
+		s.mu.Unlock()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-w.ready: // just now
+}
+
+// giveUp takes a waiter out of the queue, unless it has its bytes just now. The caller holds mu.
+func (s *Semaphore) giveUp(el *list.Element, err error) error {
+	if el.Value.(*waiter).isReady() {
 		return nil
-	default:
 	}
 	s.queue.Remove(el)
 	s.admit() // those behind it may need less
-	return ctx.Err()
+	return err
 }
 
-// fits reports whether n bytes are free. The caller holds mu.
-func (s *Semaphore) fits(n int64) bool { return s.used-s.hung+n <= s.size }
-
-// await waits until w has its bytes, or ctx ends. Bytes had been given back that often before.
-func (s *Semaphore) await(ctx context.Context, w *waiter, given int64) error {
-	if s.patience == 0 {
-		return wait(ctx, w.ready)
+// isReady reports whether the waiter has its bytes.
+func (w *waiter) isReady() bool {
+	select {
+	case <-w.ready:
+		return true
+	default:
+		return false
 	}
-	for {
-		patient, end := context.WithTimeout(ctx, s.patience)
-		err := wait(patient, w.ready)
-		end()
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		given = s.relax(given)
-	}
-}
-
-// relax takes all bytes for hung if none were given back since they had been given back that often.
-// It returns how often they were by now.
-func (s *Semaphore) relax(given int64) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.given == given {
-		s.hung = s.used
-		s.given++
-		s.admit()
-	}
-	return s.given
 }
 
 // TryAcquire is Acquire that takes nothing if it would have to wait. It reports whether it has
@@ -109,7 +96,7 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 	n = min(n, s.size)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.queue.Len() > 0 || !s.fits(n) {
+	if s.queue.Len() > 0 || s.used+n > s.size {
 		return false
 	}
 	s.used += n
@@ -121,8 +108,7 @@ func (s *Semaphore) Release(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used -= min(n, s.size)
-	s.given++
-	s.hung = min(s.hung, s.used)
+	s.given, s.stuck = s.given+1, false
 	s.admit()
 }
 
@@ -130,12 +116,32 @@ func (s *Semaphore) Release(n int64) {
 func (s *Semaphore) admit() {
 	for el := s.queue.Front(); el != nil; el = s.queue.Front() {
 		w := el.Value.(*waiter)
-		if !s.fits(w.n) {
+		if s.used+w.n > s.size {
 			return
 		}
 		s.used += w.n
 		s.queue.Remove(el)
 		close(w.ready)
+	}
+}
+
+// errStuck says that no bytes were given back for long.
+var errStuck = errors.New("nothing is given back")
+
+// waitFor is wait that ends with errStuck after a patience of more than 0.
+func waitFor(ctx context.Context, done <-chan struct{}, patience time.Duration) error {
+	if patience == 0 {
+		return wait(ctx, done)
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late.C:
+		return errStuck
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 )
 
 // TestSemaphoreOrder: requests get their bytes in the order in which they asked. One that would fit
@@ -134,46 +133,4 @@ func acquire(t *testing.T, s *Semaphore, n int64) {
 	if err := s.Acquire(context.Background(), n); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestSemaphoreHung: if nobody gives back bytes for as long as a request waits, there are as many
-// more, until the requests that held them go on. If somebody does, there are not.
-func TestSemaphoreHung(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const patience = time.Second
-		s := NewPatientSemaphore(10, patience)
-		acquire(t, s, 10) // they hang
-		began := time.Now()
-		for range 2 {
-			go func() {
-				acquire(t, s, 10)
-				time.Sleep(patience / 2)
-				s.Release(10)
-			}()
-			synctest.Wait()
-		}
-		acquire(t, s, 10)
-		if took := time.Since(began); took != 2*patience {
-			t.Errorf("the third had its bytes after %v, expected %v", took, 2*patience)
-		}
-		if s.used != 20 {
-			t.Errorf("%d bytes are used, expected 20", s.used)
-		}
-		s.Release(10)
-		s.Release(10) // the first ones go on
-		if acquire(t, s, 10); s.TryAcquire(1) {
-			t.Error("there are still more bytes")
-		}
-		go func() {
-			for range 5 {
-				time.Sleep(patience / 2)
-				s.Release(1)
-			}
-		}()
-		began = time.Now()
-		acquire(t, s, 5)
-		if took := time.Since(began); took != 5*patience/2 {
-			t.Errorf("had its bytes after %v, expected %v", took, 5*patience/2)
-		}
-	})
 }

@@ -8,23 +8,26 @@ import (
 )
 
 // A Tree keeps uses of paths apart from changes of them. A change moves or removes a path with all
-// that lies below it, or gives the objects there another length. A use of a path above may need
-// that, too. Other paths go on, because a store may hang on one array. The zero value is ready.
+// that lies below it, or gives the objects there another length. Other paths go on, because a store
+// may hang on one array. The zero value is ready.
 type Tree struct {
+	// Upwards: a change also stops uses of the paths above. It is set before the tree is used.
+	Upwards bool
+
 	mu      sync.Mutex
 	changed chan struct{}  // closed by the next change; nil if nobody waits for it
 	using   map[string]int // by path
 	stopped map[string]int // also paths whose users are still waited for
 }
 
-// Use waits until path is not stopped, nor any path above or below it. The use lasts until the
-// caller calls end. Where ctx ends the wait, there is no use.
+// Use waits until path is not stopped, nor any path above it. The use lasts until the caller calls
+// end. Where ctx ends the wait, there is no use.
 func (t *Tree) Use(ctx context.Context, path string) (end func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	err = t.wait(ctx, func() bool {
 		for stopped := range t.stopped {
-			if meet(path, stopped) {
+			if t.meet(path, stopped) {
 				return true
 			}
 		}
@@ -36,7 +39,7 @@ func (t *Tree) Use(ctx context.Context, path string) (end func(), err error) {
 	return t.count(&t.using, path), nil
 }
 
-// Wait waits until path is not stopped, nor any path above or below it, or ctx has ended.
+// Wait waits until path is not stopped, nor any path above it, or ctx has ended.
 func (t *Tree) Wait(ctx context.Context, path string) error {
 	end, err := t.Use(ctx, path)
 	if err == nil {
@@ -45,15 +48,15 @@ func (t *Tree) Wait(ctx context.Context, path string) error {
 	return err
 }
 
-// Stop lets no use of the paths begin, nor of what lies above or below them, until the caller calls
-// end. It waits for the uses that have begun. Two calls for one path do not wait for each other.
+// Stop lets no use of the paths begin, nor of what lies below them, until the caller calls end. It
+// waits for the uses that have begun. Two calls for one path do not wait for each other.
 func (t *Tree) Stop(paths ...string) (end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	end = t.count(&t.stopped, paths...)
 	t.wait(context.Background(), func() bool {
 		for using := range t.using {
-			if slices.ContainsFunc(paths, func(path string) bool { return meet(using, path) }) {
+			if slices.ContainsFunc(paths, func(path string) bool { return t.meet(using, path) }) {
 				return true
 			}
 		}
@@ -105,8 +108,10 @@ func (t *Tree) count(table *map[string]int, paths ...string) (end func()) {
 	}
 }
 
-// meet reports whether one of two paths lies within the other one.
-func meet(a, b string) bool { return isWithin(a, b) || isWithin(b, a) }
+// meet reports whether a use and a change exclude each other.
+func (t *Tree) meet(used, changed string) bool {
+	return isWithin(used, changed) || t.Upwards && isWithin(changed, used)
+}
 
 // isWithin reports whether path is dir, or lies below it.
 func isWithin(path, dir string) bool {

@@ -7,25 +7,29 @@ import (
 	"testing/synctest"
 )
 
-// TestTree: a path cannot be used while it, or one above or below it, is stopped. A stop waits for
-// the uses that have begun. Other paths go on, and nothing stays of paths that are left.
+// TestTree: a path cannot be used while it, or one above it, is stopped. A stop waits for the uses
+// that have begun. Other paths go on, and nothing stays of paths that are left.
 func TestTree(t *testing.T) {
 	tests := []struct {
 		name, used string
 		stopped    []string
 		waits      bool
+		upwards    bool
 	}{
-		{"the same", "a/b", []string{"a/b"}, true},
-		{"above", "a/b", []string{"a"}, true},
-		{"the root", "a/b", []string{""}, true},
-		{"one of two", "a/b", []string{"x", "a"}, true},
-		{"below", "a/b", []string{"a/b/c"}, true},
-		{"beside", "a/b", []string{"a/bc", "c"}, false},
-		{"a part of the name", "ab", []string{"a"}, false},
+		{"the same", "a/b", []string{"a/b"}, true, false},
+		{"above", "a/b", []string{"a"}, true, false},
+		{"the root", "a/b", []string{""}, true, false},
+		{"one of two", "a/b", []string{"x", "a"}, true, false},
+		{"below", "a/b", []string{"a/b/c"}, false, false},
+		{"below, upwards", "a/b", []string{"a/b/c"}, true, true},
+		{"above, upwards", "a/b", []string{"a"}, true, true},
+		{"beside", "a/b", []string{"a/bc", "c"}, false, false},
+		{"beside, upwards", "a/b", []string{"a/bc", "a/c", "c"}, false, true},
+		{"a part of the name", "ab", []string{"a"}, false, true},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
-			var tree Tree
+			tree := Tree{Upwards: c.upwards}
 			use := func() func() { return used(t, &tree, c.used) }
 			stop := func() func() { return tree.Stop(c.stopped...) }
 			for name, order := range map[string][2]func() func(){

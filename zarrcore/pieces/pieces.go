@@ -22,7 +22,7 @@ import (
 type Shared struct {
 	Store    *store.Store
 	Cache    *chunk.Cache
-	Requests *chunk.Semaphore // of the memory of reads
+	Requests *chunk.Patient   // of the memory of reads
 	Encoded  *chunk.Semaphore // of the encoded bytes of chunks that are decoded
 	Large    *chunk.Semaphore // of 1: taken while a chunk is decoded that is larger than the cache
 	Memory   *chunk.Memory
@@ -184,15 +184,16 @@ func (a *Array) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 func (a *Array) within(
 	ctx context.Context, room int64, read func() (*Pieces, error),
 ) (*Pieces, error) {
-	if err := a.Requests.Acquire(ctx, room); err != nil {
+	from, err := a.Requests.Acquire(ctx, room)
+	if err != nil {
 		return nil, &catalog.Error{Op: "read", Path: a.gen.Path, Err: err}
 	}
 	p, err := read()
 	if err != nil {
-		a.Requests.Release(room)
+		from.Release(room)
 		return nil, err
 	}
-	p.requests, p.room = a.Requests, room
+	p.requests, p.room = from, room
 	return p, nil
 }
 

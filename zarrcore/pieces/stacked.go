@@ -81,7 +81,7 @@ func (a following) announced(off, n int64) (first, end int64) {
 	most = min(most, a.Memory.Budget()/aheadShare/each)
 	of := stacked{chunks: a.gen.Grid.Chunks(), size: max(1, a.gen.Grid.ChunkBytes())}
 	return a.stack.follow(of, off, n, most, func(chunks int64) bool {
-		return a.Requests.TryAcquire(a.memoryOf(chunks))
+		return a.Requests.Usual().TryAcquire(a.memoryOf(chunks))
 	})
 }
 
@@ -89,7 +89,7 @@ func (a following) announced(off, n int64) (first, end int64) {
 // have it before that. None is loaded for a generation that is past, nor after that epoch: objects
 // of the array may have changed.
 func (a following) loadMeanwhile(first, end int64, epoch uint64) {
-	release := sync.OnceFunc(func() { a.Requests.Release(a.memoryOf(end - first)) })
+	release := sync.OnceFunc(func() { a.Requests.Usual().Release(a.memoryOf(end - first)) })
 	defer release()
 	hung := time.AfterFunc(hangs, release)
 	defer hung.Stop()
