@@ -14,7 +14,8 @@ import (
 
 // What is known of a path is one value in one table, so that a rename moves all of it and a removal
 // ends it. In fs that is State of fs/known. A map with paths as keys beside it is one more table
-// that a rename has to update. So each map of fs and zarrcore that has strings as keys is reviewed.
+// that a rename has to update. So each map of fs and zarrcore that has strings as keys, or structs
+// with strings, is reviewed.
 
 // mapsFile is the table of maps that were reviewed, below the root.
 const mapsFile = "integration/measures/maps.txt"
@@ -65,12 +66,13 @@ func eachFile(root string, visit func(room string, f *ast.File)) error {
 
 // mapsIn returns the maps of a file's types.
 func mapsIn(room string, f *ast.File) (all []mapField) {
+	keys := stringKeys(f)
 	ast.Inspect(f, func(n ast.Node) bool {
 		t, ok := n.(*ast.TypeSpec)
 		if !ok {
 			return true
 		}
-		if hasStringMap(t.Type) {
+		if hasStringMap(t.Type, keys) {
 			all = append(all, mapField{room, t.Name.Name})
 		}
 		s, ok := t.Type.(*ast.StructType)
@@ -79,7 +81,7 @@ func mapsIn(room string, f *ast.File) (all []mapField) {
 		}
 		for _, field := range s.Fields.List {
 			for _, name := range field.Names {
-				if hasStringMap(field.Type) {
+				if hasStringMap(field.Type, keys) {
 					all = append(all, mapField{room, t.Name.Name + "." + name.Name})
 				}
 			}
@@ -89,21 +91,42 @@ func mapsIn(room string, f *ast.File) (all []mapField) {
 	return all
 }
 
-// hasStringMap reports whether a type is a map with strings as keys, or a pointer, a list or
-// another generic type of such maps.
-func hasStringMap(t ast.Expr) bool {
+// stringKeys returns the names of the types that are strings to a reader of the file: the type
+// itself, and the structs of the file that have a string.
+func stringKeys(f *ast.File) map[string]bool {
+	keys := map[string]bool{"string": true}
+	ast.Inspect(f, func(n ast.Node) bool {
+		t, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		if s, ok := t.Type.(*ast.StructType); ok {
+			keys[t.Name.Name] = slices.ContainsFunc(s.Fields.List, func(field *ast.Field) bool {
+				of, ok := field.Type.(*ast.Ident)
+				return ok && of.Name == "string"
+			})
+		}
+		return true
+	})
+	return keys
+}
+
+// hasStringMap reports whether a type is a map with such keys, or a pointer, a list or another
+// generic type of such maps.
+func hasStringMap(t ast.Expr, keys map[string]bool) bool {
+	has := func(t ast.Expr) bool { return hasStringMap(t, keys) }
 	switch t := t.(type) {
 	case *ast.MapType:
 		key, ok := t.Key.(*ast.Ident)
-		return ok && key.Name == "string" || hasStringMap(t.Value)
+		return ok && keys[key.Name] || has(t.Value)
 	case *ast.StarExpr:
-		return hasStringMap(t.X)
+		return has(t.X)
 	case *ast.ArrayType:
-		return hasStringMap(t.Elt)
+		return has(t.Elt)
 	case *ast.IndexExpr:
-		return hasStringMap(t.Index)
+		return has(t.Index)
 	case *ast.IndexListExpr:
-		return slices.ContainsFunc(t.Indices, hasStringMap)
+		return slices.ContainsFunc(t.Indices, has)
 	}
 	return false
 }

@@ -47,7 +47,13 @@ type s struct {
 	e    holder[map[string]int]
 	f    map[key]int
 	g    func() map[string]int
-}`
+	h    map[file]int
+}
+type file struct {
+	path string
+	n    int
+}
+type key struct{ n int }`
 	f, err := parser.ParseFile(token.NewFileSet(), "a.go", src, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +62,8 @@ type s struct {
 	for _, m := range mapsIn("r", f) {
 		names = append(names, m.name)
 	}
-	if want := []string{"named", "s.a", "s.b", "s.c", "s.d", "s.e"}; !slices.Equal(names, want) {
+	want := []string{"named", "s.a", "s.b", "s.c", "s.d", "s.e", "s.h"}
+	if !slices.Equal(names, want) {
 		t.Errorf("the maps are %q, expected %q", names, want)
 	}
 }
