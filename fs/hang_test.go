@@ -285,6 +285,25 @@ func goOn(t *testing.T, in *hangs, all map[string]func() error) {
 	<-done
 }
 
+// TestStoreHangsOnRename: the store hangs while an array is renamed. Arrays are created and removed
+// in other folders, also in the one above. (In its own folder the kernel lets nobody do so.)
+func TestStoreHangsOnRename(t *testing.T) {
+	in := &hangs{below: []string{"g/a"}, changes: true, ended: make(chan struct{})}
+	dir := hangingMount(t, in)
+	in.begun.Store(true)
+	var hung sync.WaitGroup
+	hung.Go(func() {
+		err := os.Rename(filepath.Join(dir, "g", "a.npy"), filepath.Join(dir, "g", "moved.npy"))
+		if err != nil {
+			t.Errorf("when the store goes on: %v", err)
+		}
+	})
+	in.await()
+	others := users(dir)
+	goOn(t, in, map[string]func() error{"create": others["create"], "write": others["write"]})
+	hung.Wait()
+}
+
 // TestStoreHangsOnPictures: the store hangs on a chunk of several pictures, and others are drawn.
 func TestStoreHangsOnPictures(t *testing.T) {
 	in := &hangs{below: []string{"g/a/c"}, reads: true, ended: make(chan struct{})}
