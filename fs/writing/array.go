@@ -46,6 +46,7 @@ type Array struct {
 	compared compare.Running // files that programs believe to write
 
 	npyEnds bool // the last handle of the .npy is closed, and what it has made of it is to end
+	rests   int  // last writers that are closed, and the rest of each is to be dropped
 }
 
 // turns keep apart what programs do to an array at the same time.
@@ -243,6 +244,9 @@ func (w *Array) Close(v view.ArrayView) {
 		w.compared.End(v)
 	}
 	ended := len(w.opens) == 0
+	if ended {
+		w.rests++
+	}
 	w.npyEnds = w.npyEnds || last && view.IsHeaded(v)
 	w.mu.Unlock()
 	if untouched {
@@ -293,10 +297,16 @@ func (w *Array) endNpy() {
 }
 
 // end drops an incomplete last row after the last writer closed. Its close has already reported it,
-// and so does the log.
+// and so does the log. Until then the array is not forgotten: a writer that opens it meanwhile would
+// not wait, and lose the row that it has begun.
 func (w *Array) end() {
 	w.ending.Lock()
 	defer w.ending.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.rests--
+	}()
 	if w.Writers() > 0 {
 		return
 	}
@@ -329,7 +339,8 @@ func (w *Array) OpensOf(v view.View) int {
 func (w *Array) isOver() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.opens) == 0 && !w.npyEnds && (w.arr == nil || !w.arr.IsUnsaved())
+	return len(w.opens) == 0 && !w.npyEnds && w.rests == 0 &&
+		(w.arr == nil || !w.arr.IsUnsaved())
 }
 
 // Arrive finds a moved array at its new path, for a request that is about to change the array. Live

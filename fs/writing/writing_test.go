@@ -86,6 +86,32 @@ func TestNextWriterKeepsItsRow(t *testing.T) {
 	}
 }
 
+// TestNextWriterWaitsForTheRest: all is stored when the last writer closes, and it takes long until
+// what that has left is dropped. Somebody looks for writers meanwhile. The next writer still waits.
+func TestNextWriterWaitsForTheRest(t *testing.T) {
+	f, arr := arrayToWrite(t, during(func(storetest.Op) {}))
+	first := f.Open(atA, arr, rawView)
+	first.ending.Lock() // the release comes up to here
+	released, opened := make(chan struct{}), make(chan *Array, 1)
+	go func() { first.Close(rawView); close(released) }()
+	for first.OpensOf(rawView) > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	f.FindAt(atA)
+	go func() { opened <- f.Open(atA, arr.Live(), rawView) }()
+	select {
+	case next := <-opened:
+		t.Error("the next writer does not wait")
+		opened <- next
+	case <-time.After(100 * time.Millisecond):
+	}
+	first.ending.Unlock()
+	<-released
+	if next := <-opened; next != first {
+		t.Error("the next writer has another array")
+	}
+}
+
 // TestRowThatIsJustWritten: an fsync does not drop a row while another handle writes into it, and
 // no write begins while an fsync drops it.
 func TestRowThatIsJustWritten(t *testing.T) {
