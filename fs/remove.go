@@ -89,6 +89,9 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 		return g.fs.libraries.IsOfStore(name)
 	case err != nil:
 		return err
+	case view.IsPart(t.View): // tar tries it again and again if it succeeds without effect
+		return fmt.Errorf("%w: the file shows a part of an array, and is not removed by itself; "+
+			"write to it in place", syscall.EPERM)
 	case t.View != nil && view.IsDerived(t.View):
 		return g.fs.hideFrom(ctx, t.Node.Path, t.View)
 	case t.IsLink():
