@@ -72,6 +72,9 @@ func (f *Attributes) Entry(
 		f.Link(f.Names.LinkText(ctx, t.Node, t.View), t.Node.ModTime, &out.Attr)
 		return nil
 	}
+	if view.DependsOnNames(t.View) {
+		out.SetEntryTimeout(0)
+	}
 	if t.View == nil {
 		if t.Node.Err != nil { // it is shown without attributes
 			f.Errors.Errno("lookup", t.Node.Path, t.Node.Err)

@@ -36,7 +36,7 @@ func (t Target) Key() identity.Key {
 	if t.View == nil {
 		return identity.Of(t.Node.Path, "")
 	}
-	return identity.Of(t.Node.Path, t.View.Name())
+	return identity.Of(t.Node.Path, view.Identity(t.View))
 }
 
 // Reader reads the metadata of nodes, or has it from a moment ago.

@@ -138,9 +138,11 @@ func axisOf(rank int, names []string, key string) (int, error) {
 // isNumber reports whether an axis is said by its number.
 func isNumber(key string) bool { return strings.Trim(key, "0123456789") == "" }
 
-// Numbered returns an expression with the number of each axis in place of its name. It is for names
-// that the group of an array says, in place of the array's document.
+// Numbered returns an expression with the number of each axis in place of its name.
 func Numbered(text string, names []string) (string, error) {
+	if _, err := parse(text); err != nil && !errors.Is(err, errNoAxis) {
+		return "", err
+	}
 	items := strings.Split(text, ",")
 	for i, item := range items {
 		key, value, ok := cutName(item)

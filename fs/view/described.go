@@ -8,8 +8,6 @@ import (
 	iofs "io/fs"
 	"math"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/view/axes"
@@ -20,67 +18,30 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-const (
-	// knownFor is how long it counts what a group said of an array. Each write of a file's header
-	// is compared with it.
-	knownFor = time.Second
-	// knownMost is of how many arrays that is kept.
-	knownMost = 64
-	// coordinatesMost is how many elements a coordinate variable may have that is read.
-	coordinatesMost = 1 << 16
-)
+// coordinatesMost is how many elements a coordinate variable may have that is read.
+const coordinatesMost = 1 << 16
 
-// known is what groups said of arrays a moment ago.
-var known descriptions
-
-// descriptions are arrays as the headers of other formats describe them.
-type descriptions struct {
-	mu  sync.Mutex // guards all; innermost
-	all map[*zarrcore.Array]description
-}
-
+// description is an array as the headers of other formats describe it.
 type description struct {
 	volume  volume.Volume
 	readers store.Rights // to what says it, besides the array's own document
-	at      time.Time
 }
 
-// of returns an array as its group describes it.
-func (d *descriptions) of(ctx context.Context, a *zarrcore.Array) (description, error) {
+// described returns an array as its groups describe it now.
+func described(ctx context.Context, a *zarrcore.Array) (d description, err error) {
 	part, whole := a.Part()
 	if whole == nil {
-		return d.find(ctx, a)
+		d.volume, err = describe(ctx, a, &d.readers)
+		return d, err
 	}
-	found, err := d.find(ctx, whole)
+	d.volume, err = describe(ctx, whole, &d.readers)
 	if errors.Is(err, volume.ErrNot) { // but perhaps as another type
-		found.volume, err = volume.Volume{Axes: make([]volume.Axis, len(part.Along))}, nil
+		d.volume, err = volume.Volume{Axes: make([]volume.Axis, len(part.Along))}, nil
 	}
 	if err == nil {
-		found.volume, err = describePart(found.volume, part)
+		d.volume, err = describePart(d.volume, part)
 	}
-	return found, err
-}
-
-// find returns the description of a whole array.
-func (d *descriptions) find(ctx context.Context, a *zarrcore.Array) (description, error) {
-	d.mu.Lock()
-	found, ok := d.all[a]
-	d.mu.Unlock()
-	if ok && time.Since(found.at) < knownFor {
-		return found, nil
-	}
-	found = description{at: time.Now()}
-	var err error
-	if found.volume, err = describe(ctx, a, &found.readers); err != nil {
-		return found, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.all == nil || len(d.all) >= knownMost {
-		d.all = make(map[*zarrcore.Array]description)
-	}
-	d.all[a] = found
-	return found, nil
+	return d, err
 }
 
 // describe asks the store what it has about an array. Readers becomes those who may read all of it.

@@ -37,7 +37,7 @@ func TestKnownByItsGroup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := known.of(t.Context(), a); err != nil || v.volume.Axes[0].Name != want {
+		if v, err := described(t.Context(), a); err != nil || v.volume.Axes[0].Name != want {
 			t.Errorf("%s: %+v, %v, expected %s", path, v.volume.Axes, err, want)
 		}
 	}
@@ -71,10 +71,10 @@ func TestDescriptionInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	armed = true
-	if v, err := known.of(ctx, a); !errors.Is(err, context.Canceled) {
+	if v, err := described(ctx, a); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: found %+v, %v", v.volume.Axes, err)
 	}
-	if v, err := known.of(t.Context(), a); err != nil || v.volume.Axes[0].Unit != "m" {
+	if v, err := described(t.Context(), a); err != nil || v.volume.Axes[0].Unit != "m" {
 		t.Errorf("after that: found %+v, %v", v.volume.Axes, err)
 	}
 }

@@ -183,15 +183,18 @@ func (c *Flat) IsReordered() bool {
 }
 
 // Fingerprint returns what changes whenever the bytes of an open file do. Those of a derived view
-// also have what the array's group says, in their header.
+// also depend on what the array's document and groups say.
 func Fingerprint(v View, c Content) string {
 	print := c.Array().Fingerprint()
 	if flat, ok := c.(*Flat); ok && IsDerived(v) {
 		flat.mu.Lock()
 		defer flat.mu.Unlock()
+		sum := sha256.New()
 		if said := flat.now.said.Load(); said != nil {
-			return fmt.Sprintf("%s %x", print, sha256.Sum256(said.text))
+			sum.Write(said.text)
 		}
+		sum.Write(flat.now.arr.Meta().Attributes.Raw()) // which say what a scaled part shows
+		return fmt.Sprintf("%s %x", print, sum.Sum(nil))
 	}
 	return print
 }

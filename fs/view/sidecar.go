@@ -52,7 +52,7 @@ func (s *sidecarView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string
 	if err != nil {
 		return nil, err
 	}
-	found, err := known.of(ctx, arr)
+	found, err := described(ctx, arr)
 	if err != nil {
 		return nil, err
 	}

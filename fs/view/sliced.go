@@ -23,16 +23,47 @@ type sliced struct {
 // expression names a part of an array.
 type expression struct {
 	text     string // as in the name of the file
-	numbered string // with the numbers of axes whose names only the group says
+	numbered string // with the numbers of the axes that had these names when it was looked up
 }
 
 // expressionOf returns the expression that text is for this array.
 func expressionOf(text string, array Subject) (e expression, err error) {
 	e = expression{text, text}
-	if len(array.axes) > 0 {
-		e.numbered, err = slice.Numbered(text, array.axes)
+	names := array.axes
+	if m := array.Meta(); m != nil && len(m.DimensionNames) > 0 {
+		names = m.DimensionNames
+	}
+	if len(names) > 0 {
+		e.numbered, err = slice.Numbered(text, names)
 	}
 	return e, err
+}
+
+// hasNames reports whether the expression names axes, which may get other names.
+func (e expression) hasNames() bool { return e.numbered != e.text }
+
+// IsPart reports whether v shows a part of an array.
+func IsPart(v View) bool {
+	_, part := v.(interface{ hasNames() bool })
+	return part
+}
+
+// DependsOnNames reports whether a name of the file of a view may mean another part later.
+func DependsOnNames(v View) bool {
+	part, ok := v.(interface{ hasNames() bool })
+	return ok && part.hasNames()
+}
+
+// Identity returns what tells the files of an array apart, each of which has one inode. It is the
+// view's name, and of a part the name with the numbers of axes.
+func Identity(v View) string {
+	switch v := v.(type) {
+	case sliced:
+		return names.SuffixOfPart(v.numbered, v.ArrayView.Name())
+	case pngPart:
+		return names.SuffixOfPart(v.numbered, v.pngView.Name())
+	}
+	return v.Name()
 }
 
 // A partedView shows parts of arrays, although it is not an ArrayView.

@@ -84,7 +84,7 @@ func (v *volumeView) Parts(a *zarrcore.Array) (head int64, data *zarrcore.Array,
 func (v *volumeView) Header(
 	ctx context.Context, a *zarrcore.Array,
 ) (text []byte, to store.Rights, err error) {
-	found, err := known.of(ctx, a)
+	found, err := described(ctx, a)
 	if err == nil {
 		text, err = v.header(found.volume)
 	}

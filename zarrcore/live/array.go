@@ -9,6 +9,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/generation"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pieces"
 )
 
@@ -24,6 +25,16 @@ type Array struct {
 	// The version of its document with which a missing object was last found to be the fill value.
 	filled atomic.Pointer[string]
 	slice  *slice // nil: it is all of an array
+}
+
+// Meta returns the array's metadata; the caller must not change it. Attributes and names of
+// dimensions are those that were last found in its document.
+func (a *Array) Meta() *meta.Array {
+	now := a.lineage.described.Load()
+	if now == nil || a.slice != nil || a.gen.Source != nil {
+		return a.gen.Meta
+	}
+	return a.gen.Meta.Described(now)
 }
 
 // next returns the array as the generation that follows a shows it. Bands go on where they have the

@@ -61,6 +61,7 @@ func (s *storer) takeIn(n *catalog.Node, known string) (bool, error) {
 	case n.Kind != catalog.ArrayNode || n.Err != nil:
 	case s.matches(n.Meta) || s.join(n.Meta):
 		s.h.open.setVersion(s.draft, n.Version)
+		s.describe(n.Meta)
 		s.ahead.IsDoubtful.Store(true)
 		return true, nil
 	case s.isShorter(s.live.Load().gen, n.Meta):
@@ -120,6 +121,7 @@ func (s *storer) putRows(ctx context.Context, before, rows int64) error {
 	defer s.mu.Unlock()
 	if s.matches(n.Meta) { // otherwise another program has replaced it since
 		s.h.open.setVersion(s.draft, n.Version)
+		s.describe(n.Meta)
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package live
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
 
 // A lineage is an array of this process: where it is, the two orders in which it is seen, and what
 // follows it. Another array may take its place, and another program may make it longer or shorter.
@@ -15,6 +19,10 @@ type lineage struct {
 	// As another program has made the array longer or shorter; and of which this is the later one.
 	// See adoptLater.
 	later, earlier atomic.Pointer[lineage]
+
+	// What the document was found to say since the array was opened, if only that has changed which
+	// does not concern the data: attributes, and names of dimensions. nil: nothing has.
+	described atomic.Pointer[meta.Array]
 
 	readers [orderCount]atomic.Int64 // open
 	opened  atomic.Int64             // when the array last was, in nanoseconds since 1970

@@ -210,6 +210,7 @@ func (t *table) adopt(a, before *Array, o opening) *Array {
 	if old != nil {
 		if old.carries(a) {
 			old.version = a.version // only what does not concern the data has changed
+			old.lineage.described.Store(a.gen.Stored())
 			old.draft.ahead.IsDoubtful.Store(true)
 			return old
 		}

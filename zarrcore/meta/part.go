@@ -17,3 +17,10 @@ func (a *Array) Part(shape []int64, names []string, t dtype.Type, fortran, unpac
 	}
 	return &p
 }
+
+// Described returns a with the attributes and names of dimensions of another document of the array.
+func (a *Array) Described(by *Array) *Array {
+	b := *a
+	b.Attributes, b.DimensionNames = by.Attributes, by.DimensionNames
+	return &b
+}
