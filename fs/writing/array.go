@@ -46,7 +46,6 @@ type Array struct {
 	compared compare.Running // files that programs believe to write
 
 	npyEnds bool // the last handle of the .npy is closed, and what it has made of it is to end
-	rests   int  // last writers that are closed, and the rest of each is to be dropped
 }
 
 // turns keep apart what programs do to an array at the same time.
@@ -59,6 +58,7 @@ type turns struct {
 	// of a .npy ends. A program that opens the file then waits. Otherwise what it writes might be
 	// taken for that rest, because a file is released some time after its close.
 	ending sync.Mutex
+	rests  int // last writers that are closed, and the rest of each is to be dropped; Array.mu
 
 	filling sync.Mutex // held while derived files are written from their beginning
 }
@@ -297,8 +297,8 @@ func (w *Array) endNpy() {
 }
 
 // end drops an incomplete last row after the last writer closed. Its close has already reported it,
-// and so does the log. Until then the array is not forgotten: a writer that opens it meanwhile would
-// not wait, and lose the row that it has begun.
+// and so does the log. Until then the array is not forgotten. Otherwise the next writer would not
+// wait, and lose the row that it has begun.
 func (w *Array) end() {
 	w.ending.Lock()
 	defer w.ending.Unlock()
