@@ -11,6 +11,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -34,6 +35,7 @@ type generation struct {
 	reader *zarrcore.Reader
 	said   atomic.Pointer[header] // nil: nobody has read the header
 	before store.Rights           // those to the header of the generation before
+	says   pyjson.Value           // the array's attributes, by which its values may be unpacked
 	users  int                    // flat.mu guards it
 
 	// past: another one has taken its place, or the content is closed. The last user ends it.
@@ -73,6 +75,7 @@ func NewFlat(v ArrayView, arr *zarrcore.Array) (*Flat, error) {
 }
 
 func newGeneration(v ArrayView, arr *zarrcore.Array) (*generation, error) {
+	says := arr.Meta().Attributes // before they are used: they may change meanwhile
 	head, data, err := v.Parts(arr)
 	if err != nil {
 		return nil, err
@@ -82,7 +85,7 @@ func newGeneration(v ArrayView, arr *zarrcore.Array) (*generation, error) {
 		return nil, errno.ErrTooBig
 	}
 	return &generation{view: v, arr: arr, head: head, data: data, tail: tail,
-		reader: data.NewReader()}, nil
+		reader: data.NewReader(), says: says}, nil
 }
 
 // header returns the header. The first one to need it may have to ask the store.
@@ -193,7 +196,7 @@ func Fingerprint(v View, c Content) string {
 		if said := flat.now.said.Load(); said != nil {
 			sum.Write(said.text)
 		}
-		sum.Write(flat.now.arr.Meta().Attributes.Raw()) // which say what a scaled part shows
+		sum.Write(flat.now.says.Raw())
 		return fmt.Sprintf("%s %x", print, sum.Sum(nil))
 	}
 	return print

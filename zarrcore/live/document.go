@@ -60,8 +60,7 @@ func (s *storer) takeIn(n *catalog.Node, known string) (bool, error) {
 	switch {
 	case n.Kind != catalog.ArrayNode || n.Err != nil:
 	case s.matches(n.Meta) || s.join(n.Meta):
-		s.h.open.setVersion(s.draft, n.Version)
-		s.describe(n.Meta)
+		s.h.open.found(s.draft, n)
 		s.ahead.IsDoubtful.Store(true)
 		return true, nil
 	case s.isShorter(s.live.Load().gen, n.Meta):
@@ -120,8 +119,7 @@ func (s *storer) putRows(ctx context.Context, before, rows int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.matches(n.Meta) { // otherwise another program has replaced it since
-		s.h.open.setVersion(s.draft, n.Version)
-		s.describe(n.Meta)
+		s.h.open.found(s.draft, n)
 	}
 	return nil
 }

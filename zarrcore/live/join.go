@@ -14,9 +14,6 @@ func (d *draft) matches(m *meta.Array) bool {
 	return d.live.Load().gen.Matches(m, d.rows.Load())
 }
 
-// describe notes what the stored document says now that does not concern the data.
-func (d *draft) describe(m *meta.Array) { d.live.Load().lineage.described.Store(m) }
-
 // join takes in rows that another program has appended, also while this process
 // stores what was written to the array. What was written here stays in its place;
 // where both have appended, bytes that only one has written all count. Rows are truncated
@@ -77,8 +74,7 @@ func (d *draft) joinEarly(n *catalog.Node, known string) (joined, again bool) {
 		d.matches(n.Meta) || !d.join(n.Meta) {
 		return false, false
 	}
-	d.h.open.setVersion(d, n.Version)
-	d.describe(n.Meta)
+	d.h.open.found(d, n)
 	d.ahead.IsDoubtful.Store(true)
 	return true, false
 }

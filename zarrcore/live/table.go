@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -209,8 +211,7 @@ func (t *table) adopt(a, before *Array, o opening) *Array {
 	}
 	if old != nil {
 		if old.carries(a) {
-			old.version = a.version // only what does not concern the data has changed
-			old.lineage.described.Store(a.gen.Stored())
+			old.found(a.version, a.gen.Stored()) // only what does not concern the data has changed
 			old.draft.ahead.IsDoubtful.Store(true)
 			return old
 		}
@@ -265,12 +266,20 @@ func (t *table) version(d *draft) string {
 	return d.live.Load().version
 }
 
-// setVersion notes the version of the documents of a draft's array, as this process has stored or
-// found them.
-func (t *table) setVersion(d *draft, version string) {
+// found notes the documents of a draft's array, as this process has stored or found them.
+func (t *table) found(d *draft, n *catalog.Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	d.live.Load().version = version
+	d.live.Load().found(n.Version, n.Meta)
+}
+
+// found notes the version of the array's documents, and what they say that does not concern the
+// data. The caller holds table.mu, so that both are of one version.
+func (a *Array) found(version string, m *meta.Array) {
+	a.version = version
+	if now := a.Meta(); !now.IsDescribedBy(m) {
+		a.lineage.described.Store(m)
+	}
 }
 
 // setHeir makes heir what counts in place of l, in one order. A handle of the array is one of heir

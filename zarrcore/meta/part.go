@@ -1,6 +1,11 @@
 package meta
 
-import "github.com/zarrfs/zarrfs/zarrcore/dtype"
+import (
+	"bytes"
+	"slices"
+
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+)
 
 // Part returns what a part of the array is shown as: with this shape, these names of its axes (nil:
 // none), and this type. Its chunks are not those of an array. Attributes that say how values are
@@ -19,8 +24,15 @@ func (a *Array) Part(shape []int64, names []string, t dtype.Type, fortran, unpac
 }
 
 // Described returns a with the attributes and names of dimensions of another document of the array.
+// Its Document is still that of a.
 func (a *Array) Described(by *Array) *Array {
 	b := *a
 	b.Attributes, b.DimensionNames = by.Attributes, by.DimensionNames
 	return &b
+}
+
+// IsDescribedBy reports whether another document has the same attributes and names of dimensions.
+func (a *Array) IsDescribedBy(b *Array) bool {
+	return bytes.Equal(a.Attributes.Raw(), b.Attributes.Raw()) &&
+		slices.Equal(a.DimensionNames, b.DimensionNames)
 }
