@@ -44,6 +44,8 @@ func (p pngPart) part(m *meta.Array) (part zarrcore.Slice, err error) {
 
 func (p pngPart) Name() string { return names.SuffixOfPart(p.text, p.pngView.Name()) }
 
+func (p pngPart) identity() string { return names.SuffixOfPart(p.numbered, p.pngView.Name()) }
+
 func (p pngPart) Has(a Subject) bool {
 	if a.Meta() == nil {
 		return false

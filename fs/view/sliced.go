@@ -39,29 +39,35 @@ func expressionOf(text string, array Subject) (e expression, err error) {
 	return e, err
 }
 
-// hasNames reports whether the expression names axes, which may get other names.
+// hasNames implements partView.
 func (e expression) hasNames() bool { return e.numbered != e.text }
+
+// A partView shows a part of an array.
+type partView interface {
+	View
+	// hasNames reports whether its expression names axes, which may get other names.
+	hasNames() bool
+	// identity returns its name with the numbers of the axes.
+	identity() string
+}
 
 // IsPart reports whether v shows a part of an array.
 func IsPart(v View) bool {
-	_, part := v.(interface{ hasNames() bool })
-	return part
+	_, ok := v.(partView)
+	return ok
 }
 
 // DependsOnNames reports whether a name of the file of a view may mean another part later.
 func DependsOnNames(v View) bool {
-	part, ok := v.(interface{ hasNames() bool })
+	part, ok := v.(partView)
 	return ok && part.hasNames()
 }
 
 // Identity returns what tells the files of an array apart, each of which has one inode. It is the
 // view's name, and of a part the name with the numbers of axes.
 func Identity(v View) string {
-	switch v := v.(type) {
-	case sliced:
-		return names.SuffixOfPart(v.numbered, v.ArrayView.Name())
-	case pngPart:
-		return names.SuffixOfPart(v.numbered, v.pngView.Name())
+	if part, ok := v.(partView); ok {
+		return part.identity()
 	}
 	return v.Name()
 }
@@ -129,6 +135,8 @@ func errNoOrder(v View) error {
 }
 
 func (s sliced) Name() string { return names.SuffixOfPart(s.text, s.ArrayView.Name()) }
+
+func (s sliced) identity() string { return names.SuffixOfPart(s.numbered, s.ArrayView.Name()) }
 
 func (s sliced) Has(a Subject) bool {
 	_, err := Sliced(s.ArrayView, s.numbered, a)

@@ -90,22 +90,23 @@ func (f *npyFile) header(ours []byte) []byte {
 	return ours
 }
 
-// parts returns the header as writers see it, and the array whose bytes they write behind it. That
-// array has the order of their header, whatever has become of the array since.
-func (f *npyFile) parts(
-	ctx context.Context, arr *zarrcore.Array,
-) (head []byte, data *zarrcore.Array, err error) {
+// text is header for a caller that does not know the array's own.
+func (f *npyFile) text(ctx context.Context, arr *zarrcore.Array) ([]byte, error) {
+	ours, _, err := f.view.Header(ctx, arr)
+	return f.header(ours), err
+}
+
+// parts returns the length of the header as writers see it, and the array whose bytes they write
+// behind it. That array has the order of their header, whatever has become of the array since.
+func (f *npyFile) parts(arr *zarrcore.Array) (head int64, data *zarrcore.Array, err error) {
 	f.mu.Lock()
 	theirs, fortran := f.theirs, f.fortran
 	f.mu.Unlock()
 	if theirs == nil {
-		if head, _, err = f.view.Header(ctx, arr); err == nil {
-			_, data, err = f.view.Parts(arr)
-		}
-		return head, data, err
+		return f.view.Parts(arr)
 	}
 	data, err = arr.InOrder(fortran)
-	return theirs, data, err
+	return int64(len(theirs)), data, err
 }
 
 // reverses reports whether writers write the bytes of the array with its axes reversed.
@@ -147,19 +148,22 @@ func (f *npyFile) write(ctx context.Context, w *Array, p []byte, off int64) erro
 		}
 		return err
 	}
-	base, data, err := f.parts(ctx, w.Live())
+	head, data, err := f.parts(w.Live())
 	if err != nil {
 		return err
 	}
-	if edited == nil && off >= int64(len(base)) {
-		n, err := input.OneArray{Array: data, Seam: &f.seam}.WriteAt(ctx, p, off-int64(len(base)))
+	if edited == nil && off >= head {
+		n, err := input.OneArray{Array: data, Seam: &f.seam}.WriteAt(ctx, p, off-head)
 		if n > 0 {
 			f.come.Wrote(off, off+int64(n))
 		}
 		return err
 	}
-	if edited != nil {
-		base = edited
+	base := edited
+	if base == nil {
+		if base, err = f.text(ctx, w.Live()); err != nil {
+			return err
+		}
 	}
 	return f.writeHeader(ctx, w, base, p, off)
 }
@@ -194,7 +198,7 @@ func (f *npyFile) writeHeader(ctx context.Context, w *Array, base, p []byte, off
 	if err := f.take(ctx, w, text, header); err != nil {
 		return err
 	}
-	_, data, err := f.parts(ctx, w.Live())
+	_, data, err := f.parts(w.Live())
 	if err != nil {
 		return err
 	}
@@ -250,8 +254,8 @@ func (f *npyFile) finishHeader(ctx context.Context, w *Array) error {
 // The caller holds order.
 func (f *npyFile) take(ctx context.Context, w *Array, text []byte, header npy.Info) error {
 	arr := w.Live()
-	ours, _, err := f.view.Header(ctx, arr)
-	if err != nil || slices.Equal(text, f.header(ours)) {
+	now, err := f.text(ctx, arr)
+	if err != nil || slices.Equal(text, now) {
 		return err
 	}
 	rows, err := rowsOf(arr, header)
@@ -322,11 +326,10 @@ func (f *npyFile) setSize(ctx context.Context, w *Array, size int64) error {
 		return awaited.SetSize(size)
 	}
 	f.come.Settle()
-	text, data, err := f.parts(ctx, w.Live())
+	head, data, err := f.parts(w.Live())
 	if err != nil {
 		return err
 	}
-	head := int64(len(text))
 	if size < head {
 		return fmt.Errorf("%w: a .%s file has a header of %d bytes and cannot be truncated to %d",
 			iofs.ErrInvalid, f.view.Name(), head, size)
