@@ -112,17 +112,19 @@ func (n resizing) setSize(fh gofuse.FileHandle, size int64) error {
 	if h, ok := fh.(*writer); ok {
 		return h.Of.CopyResize(n.ctx, n.fileNode, v, size)
 	}
-	if w := n.fs.writings.FindAt(n.path); w != nil && n.IsWritten() {
-		if w.Live() != nil {
-			if err := n.fs.rights.RefusesReplacing(n.ctx, n.fs.h, n.path()); err != nil {
-				return err
-			}
+	found := n.fs.writings.FindAt(n.path)
+	isWritten := found != nil && n.IsWritten()
+	switch {
+	case isWritten && found.Live() == nil: // its header is awaited
+		return found.CopyResize(n.ctx, n.fileNode, v, size)
+	case isWritten:
+		if err := n.fs.rights.RefusesReplacing(n.ctx, n.fs.h, n.path()); err != nil {
+			return err
 		}
-		return w.CopyResize(n.ctx, n.fileNode, v, size)
-	}
-	if view.IsHeaded(v) && size == 0 {
+	case view.IsHeaded(v) && size == 0:
 		return view.ErrEmpty(v)
 	}
+	// The writers that were found may be released meanwhile, and with them what they have open.
 	w, c, err := opening(n).writeWhereItIs(v)
 	if isText && errors.Is(err, zarrcore.ErrVlen) {
 		return n.setWholeSize(size)
@@ -133,10 +135,15 @@ func (n resizing) setSize(fh gofuse.FileHandle, size int64) error {
 	defer c.Close()
 	defer n.use().writers.Add(-1)
 	defer w.Close(v)
-	if err = w.Resize(ctx, n.fileNode, v, size); err == nil {
-		err = w.Flush(ctx, v, nil, false)
+	if isWritten {
+		err = w.CopyResize(n.ctx, n.fileNode, v, size)
+	} else {
+		err = w.Resize(ctx, n.fileNode, v, size)
 	}
-	return err
+	if err != nil || isWritten && w.Writers() > 1 { // another one stores it
+		return err
+	}
+	return w.Flush(ctx, v, nil, false)
 }
 
 // flush stores all that was written to any array.
