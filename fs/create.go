@@ -89,7 +89,8 @@ func (g *groupNode) Create(
 	if err := g.fs.RemovedStore(); err != nil {
 		return nil, nil, 0, g.fs.AnswerAt("create", dir, name, err)
 	}
-	if isView && view.IsComposite(v) && wire.Caller(ctx).Copier { // a copy of what it will show
+	if isView && view.IsComposite(v) && wire.Caller(ctx).Copier &&
+		!g.fs.traces.Of(path).Replaces(wire.Caller(ctx), v) { // a copy of what it will show
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
 	lacks := !isView
@@ -237,7 +238,9 @@ func (n opening) openNew(cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if err != nil {
 		return nil, 0, n.fs.Answer("create", n.path(), err)
 	}
-	if view.IsComposite(n.view) {
+	if v, ok := n.view.(view.CompositeView); ok && wire.Caller(n.ctx).Copier {
+		return n.openComposite(v, true) // which refuses another structure
+	} else if ok {
 		err := view.ErrStructure(n.view, "a new file in the place of")
 		return nil, 0, n.fs.Answer("create", n.path(), err)
 	}

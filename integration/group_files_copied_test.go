@@ -71,3 +71,54 @@ func TestOtherFileOverGroupFile(t *testing.T) {
 		t.Errorf("the array: %v", err)
 	}
 }
+
+// TestGroupFilesAreReplaced: a program may move a file onto that of a group, or remove the old one
+// first. The elements of the group are replaced. Another structure is refused, and nothing changes.
+func TestGroupFilesAreReplaced(t *testing.T) {
+	dir := createdArrays(t, "u", "v")
+	shown, err := os.ReadFile(filepath.Join(dir, "g.nc"))
+	must(t, err)
+	for i, way := range []string{
+		"mv new/g.nc $M/g.nc",
+		"install new/g.nc $M/g.nc",
+		"cp --remove-destination new/g.nc $M/g.nc",
+		"tar -C new -cf x.tar g.nc && tar -C $M -xf x.tar",
+	} {
+		now, before := byte(7+i), bytes.Repeat([]byte{1}, 2000)
+		if i > 0 {
+			before = bytes.Repeat([]byte{now - 1}, 2000)
+		}
+		after := bytes.Repeat([]byte{now}, 2000)
+		edited := bytes.ReplaceAll(shown, bytes.Repeat([]byte{1}, 2000), after)
+		other := bytes.Clone(edited)
+		other[len(other)/2000] ^= 0xff // the array's bytes are behind the structure
+		for _, c := range []struct {
+			name    string
+			content []byte
+			ok      bool
+			want    []byte
+		}{
+			{"another structure", other, false, before},
+			{"the same structure", edited, true, after},
+		} {
+			from := t.TempDir()
+			must(t, os.Mkdir(filepath.Join(from, "new"), 0o777))
+			must(t, os.WriteFile(filepath.Join(from, "new", "g.nc"), c.content, 0o666))
+			cmd := exec.Command("sh", "-c", way)
+			cmd.Dir, cmd.Env = from, append(os.Environ(), "M="+dir)
+			said, err := cmd.CombinedOutput()
+			refused := err != nil && strings.Contains(string(said), "not permitted")
+			if (err == nil) != c.ok || refused == c.ok {
+				t.Errorf("%s, %s: %v: %s", way, c.name, err, said)
+			}
+			raw, err := os.ReadFile(filepath.Join(dir, "g", "u.raw"))
+			if err != nil || !bytes.Equal(raw, c.want) {
+				t.Errorf("%s, %s: the array begins with %v: %v", way, c.name, raw[:8], err)
+			}
+			if kept, err := command(zarrfs(t), "status", "--json", dir); err != nil ||
+				strings.Contains(string(kept), "g.nc") {
+				t.Errorf("%s, %s: kept beside the array: %v\n%s", way, c.name, err, kept)
+			}
+		}
+	}
+}
