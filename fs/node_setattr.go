@@ -112,19 +112,15 @@ func (n resizing) setSize(fh gofuse.FileHandle, size int64) error {
 	if h, ok := fh.(*writer); ok {
 		return h.Of.CopyResize(n.ctx, n.fileNode, v, size)
 	}
-	found := n.fs.writings.FindAt(n.path)
-	isWritten := found != nil && n.IsWritten()
-	switch {
-	case isWritten && found.Live() == nil: // its header is awaited
-		return found.CopyResize(n.ctx, n.fileNode, v, size)
-	case isWritten:
-		if err := n.fs.rights.RefusesReplacing(n.ctx, n.fs.h, n.path()); err != nil {
-			return err
+	if n.IsWritten() {
+		if w := n.fs.writings.Join(n.path, v); w != nil {
+			defer w.Close(v)
+			return n.setWrittenSize(w, v, size)
 		}
-	case view.IsHeaded(v) && size == 0:
+	}
+	if view.IsHeaded(v) && size == 0 {
 		return view.ErrEmpty(v)
 	}
-	// The writers that were found may be released meanwhile, and with them what they have open.
 	w, c, err := opening(n).writeWhereItIs(v)
 	if isText && errors.Is(err, zarrcore.ErrVlen) {
 		return n.setWholeSize(size)
@@ -135,15 +131,24 @@ func (n resizing) setSize(fh gofuse.FileHandle, size int64) error {
 	defer c.Close()
 	defer n.use().writers.Add(-1)
 	defer w.Close(v)
-	if isWritten {
-		err = w.CopyResize(n.ctx, n.fileNode, v, size)
-	} else {
-		err = w.Resize(ctx, n.fileNode, v, size)
+	if err = w.Resize(ctx, n.fileNode, v, size); err == nil {
+		err = w.Flush(ctx, v, nil, false)
 	}
-	if err != nil || isWritten && w.Writers() > 1 { // another one stores it
+	return err
+}
+
+// setWrittenSize is setSize for a file that programs have open for writing. They store the size,
+// unless all of them have closed the file meanwhile.
+func (n resizing) setWrittenSize(w *writing.Array, v view.ArrayView, size int64) error {
+	if w.Live() != nil {
+		if err := n.fs.rights.RefusesReplacing(n.ctx, n.fs.h, n.path()); err != nil {
+			return err
+		}
+	}
+	if err := w.CopyResize(n.ctx, n.fileNode, v, size); err != nil || w.Writers() > 1 {
 		return err
 	}
-	return w.Flush(ctx, v, nil, false)
+	return w.Flush(n.fs.ctx, v, nil, false)
 }
 
 // flush stores all that was written to any array.

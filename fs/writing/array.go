@@ -63,6 +63,12 @@ type turns struct {
 	filling sync.Mutex // held while derived files are written from their beginning
 }
 
+// awaitRests waits until the rests of the writers that are closed have been dropped.
+func (t *turns) awaitRests() {
+	t.ending.Lock()
+	defer t.ending.Unlock()
+}
+
 // Mount is the mount whose arrays are written to.
 type Mount struct {
 	Ctx      context.Context // ends with the mount
@@ -178,8 +184,27 @@ func (t *Arrays) All() (all []*Array) {
 // where a new array's header is awaited.
 func (t *Arrays) Open(where func() string, arr *zarrcore.Array, v view.ArrayView) *Array {
 	w := t.count(where, arr, v)
-	w.ending.Lock()
-	defer w.ending.Unlock()
+	w.awaitRests()
+	return w
+}
+
+// Join counts a writable handle as Open does, but only if there is one of that view already.
+// Otherwise it returns nil. A release that comes then is not the last one.
+func (t *Arrays) Join(where func() string, v view.ArrayView) (w *Array) {
+	t.states.Follow(where, func(p *Part) {
+		if p.It == nil {
+			return
+		}
+		p.It.mu.Lock()
+		defer p.It.mu.Unlock()
+		if p.It.opens[v] > 0 {
+			p.It.opens[v]++
+			w = p.It
+		}
+	})
+	if w != nil {
+		w.awaitRests()
+	}
 	return w
 }
 
