@@ -89,9 +89,11 @@ func (g *groupNode) Create(
 	if err := g.fs.RemovedStore(); err != nil {
 		return nil, nil, 0, g.fs.AnswerAt("create", dir, name, err)
 	}
-	if isView && view.IsComposite(v) && wire.Caller(ctx).Copier &&
-		!g.fs.traces.Of(path).Replaces(wire.Caller(ctx), v) { // a copy of what it will show
-		return g.createTransient(ctx, dir, name, flags, mode, out)
+	if isView && view.IsComposite(v) {
+		by := wire.Caller(ctx)
+		if by.Copier && !g.fs.traces.Of(path).Replaces(by, v) { // a copy of what it will show
+			return g.createTransient(ctx, dir, name, flags, mode, out)
+		}
 	}
 	lacks := !isView
 	if isView {
@@ -238,10 +240,11 @@ func (n opening) openNew(cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if err != nil {
 		return nil, 0, n.fs.Answer("create", n.path(), err)
 	}
-	if v, ok := n.view.(view.CompositeView); ok && wire.Caller(n.ctx).Copier {
-		return n.openComposite(v, true) // which refuses another structure
-	} else if ok {
-		err := view.ErrStructure(n.view, "a new file in the place of")
+	if v, ok := n.view.(view.CompositeView); ok {
+		if wire.Caller(n.ctx).Copier {
+			return n.openComposite(v, true) // which refuses another structure
+		}
+		err := view.ErrStructure(v, "a new file in the place of")
 		return nil, 0, n.fs.Answer("create", n.path(), err)
 	}
 	v, ok := n.view.(view.ArrayView)

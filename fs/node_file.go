@@ -152,6 +152,11 @@ func (n opening) open(flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 		n.fs.creation.HasCome(n.ctx, x)
 	}
 	reads := flags&syscall.O_ACCMODE == syscall.O_RDONLY
+	if !reads {
+		if made := n.use().made.Swap(nil); made != nil {
+			return made.handle, made.flags, 0
+		}
+	}
 	if v, ok := n.view.(view.CompositeView); ok && (reads || !n.fs.o.Rights.ReadOnly) {
 		return n.openComposite(v, !reads)
 	}
@@ -163,9 +168,6 @@ func (n opening) open(flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 	}
 	if err := view.RefusesWrites(n.view); err != nil {
 		return nil, 0, n.fs.Answer("open", n.path(), err)
-	}
-	if made := n.use().made.Swap(nil); made != nil {
-		return made.handle, made.flags, 0
 	}
 	switch v := n.view.(type) {
 	case view.ArrayView:

@@ -78,17 +78,14 @@ func TestGroupFilesAreReplaced(t *testing.T) {
 	dir := createdArrays(t, "u", "v")
 	shown, err := os.ReadFile(filepath.Join(dir, "g.nc"))
 	must(t, err)
+	before := bytes.Repeat([]byte{1}, 2000)
 	for i, way := range []string{
 		"mv new/g.nc $M/g.nc",
 		"install new/g.nc $M/g.nc",
 		"cp --remove-destination new/g.nc $M/g.nc",
 		"tar -C new -cf x.tar g.nc && tar -C $M -xf x.tar",
 	} {
-		now, before := byte(7+i), bytes.Repeat([]byte{1}, 2000)
-		if i > 0 {
-			before = bytes.Repeat([]byte{now - 1}, 2000)
-		}
-		after := bytes.Repeat([]byte{now}, 2000)
+		after := bytes.Repeat([]byte{byte(7 + i)}, 2000)
 		edited := bytes.ReplaceAll(shown, bytes.Repeat([]byte{1}, 2000), after)
 		other := bytes.Clone(edited)
 		other[len(other)/2000] ^= 0xff // the array's bytes are behind the structure
@@ -120,5 +117,6 @@ func TestGroupFilesAreReplaced(t *testing.T) {
 				t.Errorf("%s, %s: kept beside the array: %v\n%s", way, c.name, err, kept)
 			}
 		}
+		before = after
 	}
 }

@@ -333,7 +333,7 @@ func (x *Trace) HidesFrom(by program.Process, v view.View) bool {
 // Replaces reports whether the process by has removed the file v of a node that is there still. It
 // has made no file of the node since.
 func (x *Trace) Replaces(by program.Process, v view.View) bool {
-	return x.HidesFrom(by, v) && x.Own == 0
+	return x.HidesFrom(by, v) && !x.IsMade()
 }
 
 // Lacks reports whether nobody has made the node through v, or the node is hidden from the process.
