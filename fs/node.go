@@ -8,7 +8,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
-	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/inode"
 	"github.com/zarrfs/zarrfs/fs/nodes"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 )
@@ -55,13 +55,7 @@ func (b *base) closed() {
 
 // Statfs returns the space of the store's own file system, if it has one.
 func (b *base) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
-	var s syscall.Statfs_t
-	if b.fs.o.Folder == "" || syscall.Statfs(b.fs.o.Folder, &s) != nil {
-		*out = fuse.StatfsOut{Bsize: 4096, Frsize: 4096, NameLen: names.MaxEntry}
-		return 0
-	}
-	out.FromStatfsT(&s)
-	out.NameLen = names.MaxEntry
+	*out = inode.Statfs(b.fs.o.Folder)
 	return 0
 }
 

@@ -1,5 +1,6 @@
 // Package inode fills in what the kernel is told of the files and folders of a mount: modes,
-// owners, times, sizes and blocks, and how long it may believe them.
+// owners, times, sizes and blocks, and how long it may believe them. It also fills in the space
+// that df shows of a mount.
 package inode
 
 import (
