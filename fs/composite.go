@@ -47,7 +47,7 @@ func (n opening) openComposite(
 		c.Close()
 		return nil, 0, f.AnswerRead("open", n.path(), err)
 	}
-	if !n.use().composites.Enter(f.ctx, c) { // mappings of what is open keep their bytes
+	if !n.use().composites.Enter(req, c) { // mappings of what is open keep their bytes
 		c.Close()
 		f.ids.Renew(&n.Node)
 		return nil, 0, n.mustLookAgain(n.ctx) // and the kernel opens another inode

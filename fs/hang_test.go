@@ -304,6 +304,73 @@ func TestStoreHangsOnRename(t *testing.T) {
 	hung.Wait()
 }
 
+// TestStoreHangsOnDocument: the store hangs on a document that a program has written. The folder is
+// listed with the attributes of all files, and what was written shows its size.
+func TestStoreHangsOnDocument(t *testing.T) {
+	in := &hangs{below: []string{"g/a"}, changes: true, ended: make(chan struct{})}
+	group := filepath.Join(hangingMount(t, in), "g")
+	name := filepath.Join(group, "a.json")
+	text, err := edited(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, "      "...)
+	f := openedFile(t, name, os.O_WRONLY|os.O_TRUNC)
+	if _, err := f.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	in.begun.Store(true)
+	var hung sync.WaitGroup
+	hung.Go(func() {
+		if err := f.Close(); err != nil {
+			t.Errorf("when the store goes on: %v", err)
+		}
+	})
+	in.await()
+	goOn(t, in, map[string]func() error{"ls -l": func() error {
+		entries, err := os.ReadDir(group)
+		for _, e := range entries {
+			info, failed := e.Info()
+			if err = cmp.Or(err, failed); err == nil && e.Name() == "a.json" &&
+				info.Size() != int64(len(text)) {
+				err = fmt.Errorf("a.json has %d bytes, expected %d", info.Size(), len(text))
+			}
+		}
+		return err
+	}})
+	hung.Wait()
+}
+
+// TestStoreHangsOnCopyOfView: a file came before its array, and the store hangs on the array. The
+// status is shown, which says what is left of such files.
+func TestStoreHangsOnCopyOfView(t *testing.T) {
+	in := &hangs{below: []string{"g/late"}, ended: make(chan struct{})}
+	s := memstore.New()
+	put := func(key, doc string) {
+		if err := store.New(s, "").Put(t.Context(), key, []byte(doc)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("zarr.json", groupDoc)
+	put("g/zarr.json", groupDoc)
+	dir := mounted(t, store.New(storetest.Faulty(s, in), "test"))
+	if err := os.WriteFile(filepath.Join(dir, "g", "late.h5"), []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	put("g/late/zarr.json", fmt.Sprintf(arrayDoc, "64, 64", "uint8", "64, 64", `{"name": "bytes"}`))
+	in.begun.Store(true)
+	goOn(t, in, map[string]func() error{"status": func() error {
+		text, err := os.ReadFile(filepath.Join(dir, ".zarrfs", "status.json"))
+		if err == nil && !bytes.Contains(text, []byte("late.h5")) {
+			err = fmt.Errorf("late.h5 is not in %s", text)
+		}
+		return err
+	}})
+	if in.waiting.Load() == 0 {
+		t.Error("the store was not asked")
+	}
+}
+
 // TestStoreHangsOnPictures: the store hangs on a chunk of several pictures, and others are drawn.
 func TestStoreHangsOnPictures(t *testing.T) {
 	in := &hangs{below: []string{"g/a/c"}, reads: true, ended: make(chan struct{})}

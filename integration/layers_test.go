@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/zarrfs/zarrfs/fs/view"
 )
@@ -299,23 +300,25 @@ func TestNoViewIsNamed(t *testing.T) {
 
 // namesOfViews are the texts that may look like names of views, each with its reason.
 var namesOfViews = map[string]string{
-	"zarr.json":               "the document of a group in a store",
-	"status.json":             "what a mount says of itself",
-	"zarrfs-note.json":        "a note in the scratch folder",
-	"FILE.json":               "the note beside what is kept",
-	"azureProfile.json":       "a file of another program",
-	"credentials.json":        "a file of another program",
-	"temperature.npy":         "help: an example",
-	"A.npy (a NumPy file)":    "help: what a mount shows first",
-	"A.raw (its":              "help: what a mount shows first",
-	"A.json (its":             "help: what a mount shows first",
-	"write to .npy and\n.raw": "help: what becomes of what programs write",
-	"how .nc and .h5 files":   "help: the flag is about these two alone",
-	".h5 file":                "netcdf lies below view, and has the flavours of its files",
+	"zarr.json":                "the document of a group in a store",
+	"status.json":              "what a mount says of itself",
+	"zarrfs-note.json":         "a note in the scratch folder",
+	"FILE.json":                "the note beside what is kept",
+	"azureProfile.json":        "a file of another program",
+	"credentials.json":         "a file of another program",
+	"temperature.npy":          "help: an example",
+	"--view raw climate.zarr":  "help: an example",
+	"--view json climate.zarr": "help: an example",
+	"A.npy (a NumPy file)":     "help: what a mount shows first",
+	"A.raw (its":               "help: what a mount shows first",
+	"A.json (its":              "help: what a mount shows first",
+	"write to .npy and\n.raw":  "help: what becomes of what programs write",
+	"in .nc and .h5 files":     "help: the flag is about these two alone",
+	".h5 file":                 "netcdf lies below view, and has the flavours of its files",
 }
 
-// viewIn returns the suffix of a view's files if text contains one, or text itself if it is the
-// name of a view. Otherwise it returns "".
+// viewIn returns the suffix of a view's files if text contains one, or the flag --view with its
+// name. If text itself is the name of a view, it returns text. Otherwise it returns "".
 func viewIn(text string) string {
 	for _, v := range view.All() {
 		suffix := "." + v.Name()
@@ -332,6 +335,12 @@ func viewIn(text string) string {
 	}
 	if view.Named(text) != nil {
 		return text
+	}
+	if _, flag, ok := strings.Cut(text, "--view "); ok {
+		name := flag[:len(flag)-len(strings.TrimLeftFunc(flag, unicode.IsLetter))]
+		if view.Named(name) != nil {
+			return "--view " + name
+		}
 	}
 	return ""
 }

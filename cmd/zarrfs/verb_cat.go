@@ -31,7 +31,7 @@ Examples:
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
 		addCloudFlags(flags)
 		name := flags.String("view", "", "`NAME` of the format: "+strings.Join(view.Names(), ", ")+
-			" (default npy; jsonl for elements of no fixed size, json for a group)")
+			" (default "+view.Defaults()+")")
 		force := flags.Bool("force", false, "write binary data to a terminal too")
 		return func(ctx context.Context, args []string) error {
 			return cat(ctx, args, *name, *force)
@@ -66,13 +66,13 @@ func cat(ctx context.Context, args []string, name string, force bool) error {
 	}
 	if view.IsBinary(name) && !force && isTerminal(os.Stdout) {
 		return usageError{fmt.Errorf("cat: %s is binary, and standard output is a terminal. "+
-			"Redirect it (> FILE), or see the metadata: --view json; --force writes it all "+
-			"the same", name)}
+			"Redirect it (> FILE), or see the metadata: --view %s; --force writes it all "+
+			"the same", name, view.Document.Name())}
 	}
 	f, err := view.Open(ctx, h, n.Path, name)
 	if errors.Is(err, zarrcore.ErrVlen) {
 		err = fmt.Errorf("%q has elements of no fixed size, which have no %s; use --view "+
-			"%s, or npy", n.Path, name, view.Default(n))
+			"%s, or %s", n.Path, name, view.Default(n), view.Headed().Name())
 	}
 	if err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))

@@ -22,7 +22,10 @@ import (
 )
 
 // Files are those of a mount that may become the data of arrays.
-type Files struct{ Mount }
+type Files struct {
+	Mount
+	ending endingCopies
+}
 
 // Mount is the mount whose files these are.
 type Mount struct {
@@ -38,7 +41,7 @@ type Mount struct {
 }
 
 // New returns the files of a mount.
-func New(of Mount) *Files { return &Files{of} }
+func New(of Mount) *Files { return &Files{Mount: of} }
 
 // Waiting makes files that came before their array its data, such as NAME.raw, and its elements,
 // such as NAME.jsonl.

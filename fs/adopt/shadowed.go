@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"sync"
+	"time"
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/transient"
@@ -90,6 +92,40 @@ func (f *Files) EndCopiesOfGroups(ctx context.Context) {
 			f.Transients.End(x)
 			f.Kernel.Changed(t.Node.Path)
 		}
+	}
+}
+
+// copiesWait is how long a program that asks for the status waits for EndCopiesOfGroups, which may
+// read files of the store.
+const copiesWait = time.Second
+
+// endingCopies is EndCopiesOfGroups as it runs for the status.
+type endingCopies struct {
+	mu    sync.Mutex
+	ended chan struct{} // closed when it has ended; nil: it does not run
+	since time.Time     // when it began
+}
+
+// EndCopiesSoon is EndCopiesOfGroups in the background. It returns when that has ended, or has run
+// for copiesWait: the store may hang on one of the files.
+func (f *Files) EndCopiesSoon() {
+	e := &f.ending
+	e.mu.Lock()
+	if e.ended == nil {
+		e.ended, e.since = make(chan struct{}), time.Now()
+		go func(ended chan struct{}) {
+			f.EndCopiesOfGroups(f.Ctx)
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.ended = nil
+			close(ended)
+		}(e.ended)
+	}
+	ended, left := e.ended, copiesWait-time.Since(e.since)
+	e.mu.Unlock()
+	select {
+	case <-ended:
+	case <-time.After(left):
 	}
 }
 

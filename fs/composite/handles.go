@@ -18,13 +18,29 @@ type Handles struct {
 	size   int64 // of each
 }
 
-// Enter notes a handle. ok is false if those that are open show something else.
+// Enter notes a handle. ok is false if those that are open show something else. No lock is held
+// while they are compared: that may ask the store.
 func (c *Handles) Enter(ctx context.Context, of *view.Composite) (ok bool) {
+	alike := make(map[*view.Composite]bool)
+	for {
+		other := c.enter(of, alike)
+		if other == nil {
+			return true
+		}
+		if alike[other] = other.IsLike(ctx, of); !alike[other] {
+			return false
+		}
+	}
+}
+
+// enter notes a handle if all that are open are alike. Otherwise it returns one that is not known
+// to be.
+func (c *Handles) enter(of *view.Composite, alike map[*view.Composite]bool) *view.Composite {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for other := range c.opened {
-		if !other.IsLike(ctx, of) {
-			return false
+		if !alike[other] {
+			return other
 		}
 	}
 	if c.opened == nil {
@@ -32,7 +48,7 @@ func (c *Handles) Enter(ctx context.Context, of *view.Composite) (ok bool) {
 	}
 	c.opened[of] = struct{}{}
 	c.size = of.Size()
-	return true
+	return nil
 }
 
 // Leave notes the end of a handle.

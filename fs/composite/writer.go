@@ -20,6 +20,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/layout/hdf5"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 )
 
 // Files are those of a mount.
@@ -67,6 +68,7 @@ type Writer struct {
 	view view.View
 	file coherence.File
 
+	turns  keyed.Mutex // by array: it is opened once, and looked for after a rename
 	mu     sync.Mutex
 	writes map[*hdf5.Dataset]*partWriter
 }
@@ -127,7 +129,7 @@ func (h *Writer) Write(
 // check refuses p at off before any of it is written.
 func (h *Writer) check(ctx context.Context, p []byte, off int64) error {
 	if off+int64(len(p)) > h.of.Size() {
-		return h.errStructure("bytes behind the end of")
+		return h.errStructure("bytes after the end of")
 	}
 	at := int64(0)
 	return h.of.Stretches(off, int64(len(p)), func(s view.Piece) error {
@@ -175,7 +177,7 @@ func isZero(p []byte) bool {
 func (h *Writer) put(p []byte, off int64, kind writing.How) error {
 	ctx, raw := h.on.Ctx, view.Plain()
 	if kind == writing.AtEnd {
-		return h.errStructure("bytes behind the end of")
+		return h.errStructure("bytes after the end of")
 	}
 	at := int64(0)
 	return h.of.Stretches(off, int64(len(p)), func(s view.Piece) error {
@@ -206,24 +208,36 @@ func (h *Writer) writerOf(ctx context.Context, s view.Piece) (*partWriter, error
 			"they can only be read: write them by the array's .%s or .%s", syscall.EPERM,
 			source.Path, h.view.Name(), view.Headed().Name(), view.Lines().Name())
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	defer h.turns.Lock(source.Path)()
 	arr, err := h.of.Opened(ctx, s.Of)
 	if err != nil {
 		return nil, err
 	}
-	w := h.writes[s.Of]
+	w := h.written(s.Of)
 	if w == nil {
 		if w, err = h.openPart(ctx, arr); err != nil {
 			return nil, err
 		}
-		h.writes[s.Of] = w
+		h.noteWritten(s.Of, w)
 	}
 	w.Arrive(ctx)
 	if err := w.lost(); err != nil {
 		return nil, err
 	}
 	return w, view.CheckArray(source, w.Live())
+}
+
+// written returns the array of a dataset, if it was opened for writing.
+func (h *Writer) written(d *hdf5.Dataset) *partWriter {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.writes[d]
+}
+
+func (h *Writer) noteWritten(d *hdf5.Dataset, w *partWriter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.writes[d] = w
 }
 
 // openPart opens an array for writing.

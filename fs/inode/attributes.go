@@ -132,7 +132,7 @@ func (f *Attributes) File(n *zarrcore.Node, v view.View, before *writing.Array, 
 		}
 	}
 	if d := f.Documents.Find(n.Path); d != nil && v == view.Document {
-		if now, changed := d.Text.Size(); changed {
+		if now, changed := d.Text.ChangedSize(); changed {
 			size = now
 		}
 	}

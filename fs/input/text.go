@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -14,6 +15,10 @@ const MostText = 64 << 20
 // Text is the text of a document while programs write it.
 type Text struct {
 	judge func(beginning []byte) error
+
+	// changed is the size of the text while programs have changed it, otherwise unchanged. It is
+	// read without mu, for which stat would wait as long as the text is applied.
+	changed atomic.Int64
 
 	mu      sync.Mutex // held while the text is applied, too
 	text    []byte
@@ -29,10 +34,15 @@ type Text struct {
 	kept        bool   // as it is now; see KeepRefused
 }
 
+// unchanged stands for the size of a text that is as it was stored.
+const unchanged = -1
+
 // NewText returns the text of a document that programs begin to write. judge returns why no text
 // with that beginning can become a document, nil if one can.
 func NewText(text []byte, judge func(beginning []byte) error) *Text {
-	return &Text{text: text, judge: judge}
+	t := &Text{text: text, judge: judge}
+	t.changed.Store(unchanged)
+	return t
 }
 
 // Look calls see with the text, which it must not change.
@@ -46,7 +56,17 @@ func (t *Text) Look(see func(text []byte)) {
 func (t *Text) Begin(version string) { t.version = version }
 
 // SetWritten notes that a program has written the text as it is.
-func (t *Text) SetWritten() { t.written = true }
+func (t *Text) SetWritten() { t.setWritten(true) }
+
+// setWritten notes whether the text was changed since it was applied. The caller holds mu, or is
+// the only user of the text.
+func (t *Text) setWritten(is bool) {
+	if t.written = is; is {
+		t.changed.Store(int64(len(t.text)))
+	} else {
+		t.changed.Store(unchanged)
+	}
+}
 
 // Refresh makes the text that of the stored document, unless a program has changed the text. A text
 // that equals what was stored by this mount may be spelled in another way, and stays.
@@ -77,16 +97,16 @@ func (t *Text) Apply(take func(text []byte) (version string, err error)) error {
 	}
 	version, err := take(t.text)
 	if err == nil {
-		t.written, t.version = false, version
+		t.setWritten(false)
+		t.version = version
 	}
 	return err
 }
 
-// Size returns the size of the text, and whether programs have changed it.
-func (t *Text) Size() (size int64, changed bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return int64(len(t.text)), t.written
+// ChangedSize returns the size of the text if programs have changed it. It waits for nothing.
+func (t *Text) ChangedSize() (size int64, changed bool) {
+	size = t.changed.Load()
+	return size, size != unchanged
 }
 
 // Offered returns how many bytes programs have written, also those that were refused.
@@ -220,7 +240,8 @@ func (t *Text) resize(size int64) error {
 		t.text = append(t.text, make([]byte, size-n)...)
 	}
 	t.text = t.text[:size]
-	t.written, t.due, t.kept, t.cut = true, true, false, false
+	t.setWritten(true)
+	t.due, t.kept, t.cut = true, false, false
 	if size == 0 {
 		t.jumped, t.parsed, t.refused, t.refusedText = false, 0, nil, nil
 	}

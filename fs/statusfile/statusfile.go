@@ -123,7 +123,7 @@ type Source struct {
 
 // Now takes a snapshot of the mount's state.
 func (f *Source) Now() Status {
-	f.Adopting.EndCopiesOfGroups(f.Ctx)
+	f.Adopting.EndCopiesSoon()
 	s := f.Is
 	s.Pid = os.Getpid()
 	s.Mount = f.Count.mount()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"iter"
+	"maps"
 	"slices"
 	"sort"
 	"sync"
@@ -94,8 +95,9 @@ func (c *Composite) IsLike(ctx context.Context, of *Composite) bool {
 // hasMoved reports whether an array that was opened is not at its path any more.
 func (c *Composite) hasMoved(ctx context.Context) bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for d, p := range c.parts {
+	parts := maps.Clone(c.parts)
+	c.mu.Unlock()
+	for d, p := range parts {
 		if p.isAway(ctx, c.of.Sources[d].Path) {
 			return true
 		}
@@ -136,11 +138,12 @@ func (c *Composite) Rights() (all store.Rights) {
 // Close implements Content.
 func (c *Composite) Close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, p := range c.parts {
+	parts := maps.Clone(c.parts)
+	clear(c.parts)
+	c.mu.Unlock()
+	for _, p := range parts {
 		p.close()
 	}
-	clear(c.parts)
 }
 
 // Stretches calls yield for each stretch of [off, off+n) that belongs to one dataset, to the

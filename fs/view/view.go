@@ -283,6 +283,12 @@ func Default(n *zarrcore.Node) string {
 	return Document.Name()
 }
 
+// Defaults says in words which view Default returns.
+func Defaults() string {
+	return fmt.Sprintf("%s; %s for elements of no fixed size, %s for a group", Headed().Name(),
+		Lines().Name(), Document.Name())
+}
+
 // IsBinary reports whether the files of the view of that name are not text.
 func IsBinary(name string) bool {
 	v := Named(name)
