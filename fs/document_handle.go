@@ -159,8 +159,8 @@ func (h *documentHandle) Release(context.Context) syscall.Errno {
 	refused := last && h.doc.Text.IsRefused()
 	h.node.letGo(h.awaited, refused)
 	if refused {
-		f.log.Warn("a document was written, but not taken", "path", h.node.path(), "bytes", size,
-			"kept", h.doc.Text.IsKept())
+		f.log.Warn("a document that a program wrote was refused; `zarrfs errors` has the reason",
+			"path", h.node.path(), "bytes", size, "kept", h.doc.Text.IsKept())
 	}
 	if last {
 		h.node.ForgetSize()

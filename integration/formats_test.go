@@ -158,7 +158,8 @@ func TestMovedToTheOtherFormat(t *testing.T) {
 		if !errors.Is(err, syscall.EXDEV) {
 			t.Errorf("rename from format %s to %s: %v", from, to, err)
 		}
-		const why = "the target has another Zarr format: it has %s, this has %s; copy it there"
+		const why = "the target has another Zarr format: it has format %s, this node has format " +
+			"%s; copy it instead of moving it"
 		want := fmt.Sprintf("cannot rename %q: "+why, from+"/g", to, from)
 		if got := xattr(t, d.path(from+"/g"), "user.zarrfs.error"); got != want {
 			t.Errorf("user.zarrfs.error: %s", got)

@@ -224,7 +224,7 @@ func TestGroupFilesKeepTheirStructure(t *testing.T) {
 		t.Error("the store has changed")
 	}
 	out, err := command(zarrfs(t), "errors", s.dir)
-	if err != nil || !strings.Contains(string(out), "only elements can be written") {
+	if err != nil || !strings.Contains(string(out), "only elements of arrays can be written") {
 		t.Errorf("zarrfs errors: %v\n%s", err, out)
 	}
 }

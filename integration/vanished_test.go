@@ -74,7 +74,7 @@ func TestVanishedArray(t *testing.T) {
 			if err != nil || len(kept) != 1 || !bytes.HasPrefix(read(t, kept[0]), []byte("hello")) {
 				t.Errorf("kept in %q, %v", kept, err)
 			}
-			said := regexp.MustCompile(`given up: .* array=g/b bytes=5 `)
+			said := regexp.MustCompile(`no longer exists is now in a file.* array=g/b bytes=5 `)
 			if got := said.FindAllString(d.logged(), -1); len(got) != 1 {
 				t.Errorf("the log says it %d times, expected once", len(got))
 			}

@@ -159,8 +159,8 @@ func (h *changes) rename(
 		return h.renameLink(ctx, from, to, replace)
 	}
 	if n.Format != format && n.Kind != DirectoryNode {
-		return fmt.Errorf("%w: it has %d, this has %d; copy it there", ErrOtherFormat, format,
-			n.Format)
+		return fmt.Errorf("%w: it has format %d, this node has format %d; copy it instead of "+
+			"moving it", ErrOtherFormat, format, n.Format)
 	}
 	replaced, err := h.replaced(ctx, n, to, replace)
 	if replaced != nil && copied == "" {

@@ -155,13 +155,13 @@ func TestVlenWriteRefused(t *testing.T) {
 		want       string
 	}{
 		{"a", ok + "nonsense\n" + ok, iofs.ErrInvalid,
-			`cannot write "a": line 6: invalid argument: no element of this array: column 1: ` +
+			`cannot write "a": line 6: invalid argument: not an element of this array: column 1: ` +
 				`expected a value, found 'n'; a line is a string in double quotes`},
 		{"a", ok + "12\n", iofs.ErrInvalid,
-			`cannot write "a": line 6: invalid argument: no element of this array: ` +
+			`cannot write "a": line 6: invalid argument: not an element of this array: ` +
 				`expected a string that UTF-8 can say, found "12"`},
 		{"a", ok + "\n", iofs.ErrInvalid,
-			`cannot write "a": line 6: invalid argument: no element of this array: column 1: ` +
+			`cannot write "a": line 6: invalid argument: not an element of this array: column 1: ` +
 				`expected a value, found the end of the document; ` +
 				`a line is a string in double quotes`},
 		{"a", ok, zarrcore.ErrFraction,
@@ -170,8 +170,8 @@ func TestVlenWriteRefused(t *testing.T) {
 			`cannot write "a": line 6: invalid argument: expected at most 67108864 bytes, ` +
 				`found more`},
 		{"a", ok + strings.Repeat("[", 1<<20) + "\n", iofs.ErrInvalid,
-			`cannot write "a": line 6: invalid argument: no element of this array: column 1001: ` +
-				`expected at most 1000 levels of nesting, found more; ` +
+			`cannot write "a": line 6: invalid argument: not an element of this array: ` +
+				`column 1001: expected at most 1000 levels of nesting, found more; ` +
 				`a line is a string in double quotes`},
 		{"labels", "\"x\"\n\"y\"\n", iofs.ErrInvalid,
 			`cannot write "labels": line 2: invalid argument: ` +

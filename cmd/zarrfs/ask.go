@@ -164,13 +164,13 @@ func silentError(m mountEntry, pid int) error {
 		pid = m.server()
 	}
 	if program.IsStopped(pid) {
-		return fmt.Errorf("process %d, which serves %s, does not answer, because it is stopped; "+
-			"let it go on with `kill -CONT %[1]d`, or cut it off with `zarrfs umount --force "+
-			"%[2]s`: what it has not stored is then lost", pid, m.dir)
+		return fmt.Errorf("process %d, which serves %s, does not answer, because it is stopped. "+
+			"Continue it with `kill -CONT %[1]d`, or cut it off with `zarrfs umount --force "+
+			"%[2]s`: what it has not stored is lost if the process is then killed", pid, m.dir)
 	}
 	return fmt.Errorf("the program that serves %s does not answer; wait and try again, "+
-		"or cut it off with `zarrfs umount --force %[1]s`: what it has not stored is then lost",
-		m.dir)
+		"or cut it off with `zarrfs umount --force %[1]s`: what it has not stored is lost if the "+
+		"process is then killed", m.dir)
 }
 
 // askState returns the state of a mount, or why its program does not say.

@@ -35,11 +35,11 @@ func TestRefusals(t *testing.T) {
 		{"mount --workers -1 " + store + " " + empty, exitUsage, "expected 1 or more"},
 		{"mount --log stderr " + store + " " + empty, exitUsage, "use --foreground or --log FILE"},
 		{"mount -o frob " + store + " " + empty, exitUsage, "-o frob: no such option"},
-		{"mount sftp://host/x " + empty, exitUsage, "zarrfs mounts folders, and stores of these " +
-			"URLs: abfs, abfss, az, file, gs, http, https, s3, zip; no sftp stores. Mount it"},
+		{"mount sftp://host/x " + empty, exitUsage, "zarrfs cannot mount sftp stores, only " +
+			"folders and these URLs: abfs, abfss, az, file, gs, http, https, s3, zip. Mount it"},
 		{"mount " + full + " " + empty, exitStore, "not a Zarr store"},
-		{"create --group " + dir + " x", exitStore, "is a folder of stores, and no store itself; " +
-			"name one of them"},
+		{"create --group " + dir + " x", exitStore, "is a folder of stores, and not a store " +
+			"itself; name one of them"},
 		{"mount " + dir + "/other " + empty, exitStore, "To make a new store: zarrfs create " +
 			dir + "/other --group"},
 		{"mount " + full + "/a.zip " + empty, exitStore, "its directory, which is at the end, is " +
@@ -245,7 +245,7 @@ func TestMigrateVerb(t *testing.T) {
 		{"STORE", exitOK, "migrated 1 array and 1 group of format 2 to format 3; the old " +
 			"documents are in .zarrfs-migration.json"},
 		{"--json STORE", exitOK, `"unchanged": "nothing to do: all is of format 3 already"`},
-		{"--to 2 STORE", exitStore, `nothing was changed:` + "\n" + `root: it is of format 3`},
+		{"--to 2 STORE", exitStore, `nothing was changed:` + "\n" + `root: it has format 3`},
 		{"--undo --dry-run --json STORE", exitOK, `"written": [` + "\n    \".zgroup\",\n    " +
 			"\"a/.zarray\"\n  ]"},
 		{"--undo STORE", exitOK, "put back 1 array and 1 group of format 3 to format 2\n"},

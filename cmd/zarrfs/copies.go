@@ -257,8 +257,8 @@ func (u *unmounting) signalTwice() {
 func stillCopied(m mountEntry, pid int, serving bool, by string) error {
 	cure := "End these programs"
 	if serving {
-		cure = fmt.Sprintf("End these programs, or have process %d, which serves them, end "+
-			"within %s with `kill %[1]d`", pid, detachedFor)
+		cure = fmt.Sprintf("End these programs, or run `kill %d`: that process serves the copies, "+
+			"and then ends within %s", pid, detachedFor)
 	}
 	return fmt.Errorf("%s is unmounted here, but copies of the mount in other mount namespaces, "+
 		"as containers have them, go on: %s\n%s; umount with --force cuts them off at once", m.dir,

@@ -22,11 +22,11 @@ var freshKinds = map[string]store.FreshKind{
 
 func addFreshFlags(flags *pflag.FlagSet) *freshFlags {
 	f := new(freshFlags)
-	flags.StringVar(&f.when, "fresh", "open", "when a remote store is asked again: for the "+
-		"documents of an array whenever it is opened (open), for anything after --meta-ttl "+
-		"(ttl), or never")
+	flags.StringVar(&f.when, "fresh", "open", "when to ask a remote store for changes: when an "+
+		"array is opened, for its documents (open); after --meta-ttl (ttl); or never")
 	flags.DurationVar(&f.ttl, "meta-ttl", store.DefaultTTL,
-		"how long what was found in a remote store is known, as 10s or 5m; 0: not at all")
+		"how long metadata of a remote store is used before the store is asked again, such as 10s "+
+			"or 5m; 0: ask each time")
 	return f
 }
 
@@ -39,7 +39,7 @@ func (f *freshFlags) freshness() (store.Freshness, error) {
 			fmt.Errorf("--fresh %s: expected open, ttl or never", f.when)}
 	case f.ttl < 0:
 		return store.Freshness{}, usageError{
-			fmt.Errorf("--meta-ttl %v: expected a time, as 10s, or 0", f.ttl)}
+			fmt.Errorf("--meta-ttl %v: expected a time, such as 10s, or 0", f.ttl)}
 	case f.ttl == 0:
 		return store.Freshness{When: kind, TTL: -1}, nil
 	}

@@ -56,7 +56,8 @@ func parseSize(text string, total func() int64) (int64, error) {
 		factor, known = float64(total())/100, true
 	}
 	if err != nil || !known || number < 0 || math.IsInf(number, 0) || number*factor >= 1<<63 {
-		return 0, fmt.Errorf("size %q: expected a number and a unit, as 128MiB, 4GiB or 25%%", text)
+		return 0, fmt.Errorf("size %q: expected a number and a unit, such as 128MiB, 4GiB or 25%%",
+			text)
 	}
 	return int64(number * factor), nil
 }

@@ -32,7 +32,8 @@ var mistakes = []struct {
 		"the file is not complete"},
 	{6, "zip -qr s.zip s.zarr; zarrfs create s.zip n --shape 3 --dtype i4",
 		"zarrfs does not change zip files", "Unpack it: unzip s.zip -d"},
-	{6, "zarrfs mount sftp://host/x.zarr m1", "mounts folders", "Mount it first (rclone mount)"},
+	{6, "zarrfs mount sftp://host/x.zarr m1", "cannot mount sftp stores",
+		"Mount it with `rclone mount`"},
 	{7, "zarrfs mount s.zarr nowhere", "does not exist", "create it with `mkdir -p"},
 	{7, "zarrfs mount s.zarr a.npy", "is a file", "must be an empty folder"},
 	{7, "zarrfs mount s.zarr none", "is not empty", "--nonempty"},
@@ -63,7 +64,7 @@ var mistakes = []struct {
 	{15, "zarrfs mount --chunk 3 s.zarr m1", "unknown flag --chunk",
 		"Did you mean --create-chunks?"},
 	{16, "zarrfs mount --cache-size lots s.zarr m1", `size "lots"`,
-		"expected a number and a unit, as 128MiB"},
+		"expected a number and a unit, such as 128MiB"},
 	{16, "zarrfs create s.zarr x --shape 3 --dtype f4 --codecs frob", "--codecs: expected",
 		"a codec such as zstd:3"},
 	{16, "zarrfs create s.zarr x --shape 3 --dtype f4 --chunks a", `found "a"`,
@@ -103,12 +104,12 @@ var mistakes = []struct {
 		"umount m1", "is a stale mount", "remove it with `zarrfs umount"},
 	{30, "zarrfs mount s.zarr m1; p=$(server m1); kill -STOP $p; sleep 1; zarrfs umount m1; kill " +
 		"-CONT $p; zarrfs umount m1", "does not answer, because it is stopped",
-		"let it go on with `kill -CONT"},
+		"Continue it with `kill -CONT"},
 	{31, `machine 'mkdir full; mount -t tmpfs -o size=1m none full
 		zarrfs create full/s.zarr x --shape 3000000 --dtype u1 --codecs none
 		zarrfs mount full/s.zarr m1; head -c 3000000 /dev/urandom > m1/x.raw; zarrfs umount m1
 		zarrfs umount --force m1'`,
-		`cannot store "x": chunk x/c/`, "Try again once the cause is removed"},
+		`cannot store "x": chunk x/c/`, "Remove the cause and try again"},
 	{32, "machine 'mkdir ro; mount --bind s.zarr ro; mount -o remount,bind,ro ro; zarrfs mount " +
 		"ro m1; cp a.npy m1; zarrfs umount m1'",
 		"ro is mounted read-only: the store cannot be written to (read-only file system)",

@@ -363,7 +363,7 @@ func TestBadLinesAreRefusedAtOnce(t *testing.T) {
 				fmt.Sprintf(command, lines)).CombinedOutput(); err == nil {
 				t.Errorf("%s: %s: exit code 0: %s", shell, command, out)
 			}
-			saysWhy(t, lines, "no element of this array")
+			saysWhy(t, lines, "not an element of this array")
 			if got, err := os.ReadFile(lines); err != nil || string(got) != old {
 				t.Errorf("%s: %s: %d bytes, %v, want %d", shell, command, len(got), err, len(old))
 			}

@@ -171,8 +171,8 @@ func (e *ending) forceOnSignal(signals <-chan os.Signal) {
 	taken := len(e.mount.Unstored()) == 0 && e.storeMappedWithin(2*mappedMost)
 	if left := e.mount.Unstored(); len(left) > 0 {
 		w := e.hierarchy.Status().Write
-		e.log.Warn("not all is stored yet; one more signal ends this without, and keeps what is "+
-			"left in the scratch folder",
+		e.log.Warn("not all is stored yet; one more signal ends the process before that, and "+
+			"moves the rest to the scratch folder",
 			"bytes", w.Dirty, "arrays", left, "errors", w.Errors, "scratch", e.config.scratchDir)
 		<-signals
 		taken = false

@@ -106,7 +106,7 @@ func TestVerbsBesideStoppedDaemon(t *testing.T) {
 	pid := daemon.Process.Pid
 	link := filepath.Join(t.TempDir(), "link")
 	noError(t, "link", os.Symlink(dir, link))
-	goOn := fmt.Sprintf("let it go on with `kill -CONT %d`", pid)
+	goOn := fmt.Sprintf("Continue it with `kill -CONT %d`", pid)
 	for _, tc := range []struct {
 		in, command string
 		code        int

@@ -90,9 +90,9 @@ func openSource(name string, o *openOptions) (*source, error) {
 	}
 	if open == nil {
 		kinds := strings.Join(slices.Sorted(maps.Keys(backends)), ", ")
-		return nil, usageError{fmt.Errorf("%s: zarrfs mounts folders, and stores of these URLs: "+
-			"%s; no %s stores. Mount it first (rclone mount), then the folder",
-			name, kinds, scheme)}
+		return nil, usageError{fmt.Errorf("%s: zarrfs cannot mount %s stores, only folders and "+
+			"these URLs: %s. Mount it with `rclone mount`, and then give zarrfs that folder",
+			name, scheme, kinds)}
 	}
 	s, err := open(location, o)
 	return s, storeErr(err)
@@ -303,8 +303,8 @@ func openIn(
 	if errors.Is(err, zarrcore.ErrNotStore) && (holdsStore(s.folder) || s.holdsStore(ctx)) {
 		if !folders {
 			return nil,
-				storeErr(fmt.Errorf("%s is a folder of stores, and no store itself; name one of "+
-					"them: `zarrfs tree %[1]s` shows what there is", name))
+				storeErr(fmt.Errorf("%s is a folder of stores, and not a store itself; name one "+
+					"of them: `zarrfs tree %[1]s` shows what there is", name))
 		}
 		in := *o
 		in.Folder = true

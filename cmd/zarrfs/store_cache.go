@@ -70,7 +70,7 @@ func checkCacheSize(text string) (string, error) {
 func cacheSize(text string) (int64, error) {
 	n, err := parseSize(text, func() int64 { return 0 })
 	if err == nil && strings.HasSuffix(text, "%") {
-		err = fmt.Errorf("size %q: expected a number of bytes, as 10GiB", text)
+		err = fmt.Errorf("size %q: expected a number of bytes, such as 10GiB", text)
 	}
 	return n, err
 }

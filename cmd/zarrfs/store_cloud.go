@@ -27,9 +27,11 @@ var cloudFlags = []struct{ flag, env, usage string }{
 	{"gs-project", "GOOGLE_CLOUD_QUOTA_PROJECT", "the `PROJECT` that pays for gs requests"},
 	{"az-account", "AZURE_STORAGE_ACCOUNT", "the storage `ACCOUNT` of az:// URLs"},
 	{"http-headers", "ZARRFS_HTTP_HEADERS",
-		"a `FILE` of lines that each request to a web server has, as Authorization: Bearer TOKEN"},
+		"a `FILE` of header lines that are sent with each request to a web server, such as " +
+			"Authorization: Bearer TOKEN"},
 	{"missing", missingEnv,
-		"a `CODE` that says as 404 does that nothing is stored: 403, where nobody may list"},
+		"the `CODE` that, besides 404, means that an object is missing: 403 for servers that do " +
+			"not allow listing"},
 }
 
 // anonymousEnv says that no credentials are sent to the servers of buckets.
@@ -48,8 +50,9 @@ func addCloudFlags(flags *pflag.FlagSet) {
 	flags.Var(cacheFlag{cacheDirEnv, filepath.Abs}, "cache-dir", "keep what is read of a store "+
 		"behind a network in `DIR` (default $XDG_CACHE_HOME/zarrfs, if --cache-disk is given); "+
 		"also "+cacheDirEnv)
-	flags.Var(cacheFlag{cacheDiskEnv, checkCacheSize}, "cache-disk", "how many bytes of it, as "+
-		"`SIZE` (default 10GiB, if --cache-dir is given); also "+cacheDiskEnv)
+	flags.Var(cacheFlag{cacheDiskEnv, checkCacheSize}, "cache-disk", "the most that the cache "+
+		"in --cache-dir takes, as `SIZE` (default 10GiB, if --cache-dir is given); also "+
+		cacheDiskEnv)
 }
 
 // envFlag is a flag whose value is a variable of the environment.

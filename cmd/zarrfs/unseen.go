@@ -67,7 +67,7 @@ func sayUnseen(m mountEntry, pid int) {
 // stillHeld says why the process that serves m may go on, although no copy of m is found in a
 // program.
 func stillHeld(m mountEntry, pid int, err error) error {
-	holders := "an overlay with a layer in it, or a mount namespace that a file keeps"
+	holders := "an overlay with a layer in the mount, or a mount namespace that is kept by a file"
 	if found := unseenText(m); found != "" {
 		holders = found
 	}
@@ -76,7 +76,7 @@ func stillHeld(m mountEntry, pid int, err error) error {
 			"(`sudo zarrfs umount %s` names it), or %s", m.dir, holders)
 	}
 	return fmt.Errorf("%w. No program is found that uses a copy of the mount.\n"+
-		"It may be kept by: %s\nEnd that, or have process %d end within %s with `kill %[3]d`",
+		"It may be kept by: %s\nEnd that, or run `kill %d`: the process then ends within %s",
 		err, holders, pid, detachedFor)
 }
 

@@ -31,9 +31,9 @@ With --group it creates a group, and with --shape and --dtype an array that hold
 fill value. Groups on the way to NODE that are missing are created, and so is the store, if its
 folder is missing or empty.
 
-The flags say what an array looks like. What they leave open, the attribute "zarrfs" of its group or
-of the nearest group above says, such as {"zarrfs": {"chunks": [64, 64], "codecs": "zstd:3"}}. What
-that leaves open too is as zarr-python 3 would make it.
+The flags set what an array looks like. For what they do not set, the attribute "zarrfs" of its
+group or of the nearest group above counts, such as {"zarrfs": {"chunks": [64, 64], "codecs":
+"zstd:3"}}. Anything else is as zarr-python 3 would make it.
 
 Examples:
   zarrfs create climate.zarr --group --attributes '{"title": "Climate"}'
@@ -63,12 +63,12 @@ type creation struct {
 func setupCreate(flags *pflag.FlagSet) func(context.Context, []string) error {
 	c := &creation{}
 	flags.BoolVar(&c.group, "group", false, "create a group")
-	flags.StringVar(&c.shapeText, "shape", "", "create an array with these `LENGTHS`, as 10,20; "+
-		"() for one of no axes")
+	flags.StringVar(&c.shapeText, "shape", "", "create an array with these `LENGTHS`, such as "+
+		"10,20; () for one of no axes")
 	flags.StringVar(&c.typeText, "dtype", "", "its data `TYPE` as NumPy or Zarr spell it: "+
 		"float32, string, bytes, '<f4', '|S8', '<M8[ns]', \"[('x', '<f4'), ('y', '<i2')]\"")
 	flags.StringVar(&c.axesText, "dimension-names", "",
-		"the `NAMES` of its axes, as time,lat,lon; an axis may have none, as in time,,")
+		"the `NAMES` of its axes, such as time,lat,lon; an axis may have none, as in time,,")
 	flags.StringVar(&c.attributes, "attributes", "", "its attributes, a `JSON` object")
 	c.recipe = addRecipeFlags(flags, "", "the array")
 	return func(ctx context.Context, args []string) error { return c.create(ctx, flags, args) }
@@ -374,7 +374,7 @@ func makeFolder(folder string) error {
 		return nil
 	}
 	if around := lyingIn(abs); around != nil {
-		return fmt.Errorf("%s would be no store of its own: %w", folder, around)
+		return fmt.Errorf("%s would not be a store of its own: %w", folder, around)
 	}
 	if err := os.Mkdir(abs, 0o777); err != nil {
 		return fmt.Errorf("%s: %w", folder, bare(err))

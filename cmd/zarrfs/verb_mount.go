@@ -29,9 +29,9 @@ attributes). Each group is shown as a folder with its own zarr.json. What progra
 .raw is stored when they close or sync the file, or after 5 s without a write. It is stored after a
 minute at the latest. A store that cannot be written to is mounted read-only.
 
-What is copied in becomes an array. The --create-* flags say what it looks like, or the attribute
-"zarrfs" of its group or of the nearest group above. What these leave open is as zarr-python 3 would
-make it. With --create-format an empty folder becomes a store.
+What is copied in becomes an array. The --create-* flags set what it looks like. For what they do
+not set, the attribute "zarrfs" of its group or of the nearest group above counts. Anything else is
+as zarr-python 3 would make it. With --create-format an empty folder becomes a store.
 
 Examples:
   zarrfs mount climate.zarr /mnt/climate
@@ -99,17 +99,18 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 		"mounts; with --allow-other as in the store)")
 	flags.Var(&c.gid, "gid", "the group of all files, a number or name (default: that of the "+
 		"user who mounts; with --allow-other as in the store)")
-	flags.Var(&c.umask, "umask", "the permissions that files and folders do not have, in octal "+
-		"(default: those that they do not have in the store)")
+	flags.Var(&c.umask, "umask", "permission bits that all files and folders lack, in octal "+
+		"(default: modes as in the store)")
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
 	flags.StringVar(&c.views, "views", strings.Join(view.KeeperNames(), ","),
 		"the views that are listed, of "+strings.Join(view.Names(), ", ")+
 			"; the others can be opened, too, except "+strings.Join(view.NamesListedOnly(), ", "))
 	flags.StringVar(&c.hdf5Layout, "hdf5-layout", "contiguous",
-		"how .nc and .h5 files have arrays: contiguous, or chunked as the arrays are (for dask)")
+		"the layout of arrays in .nc and .h5 files: contiguous, or chunked as in the store (for "+
+			"dask)")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
-	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a "+
-		"quarter of what is free, at most 4GiB)")
+	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, such as 4GiB or 25% (default "+
+		"a quarter of what is free, at most 4GiB)")
 	flags.Var(&c.dirty, "dirty-size", "memory for what is written and not stored yet (default an "+
 		"eighth of all, or of what control groups have left, at most 2GiB); more goes to the "+
 		"scratch folder")
@@ -119,14 +120,15 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 		"take the locks of zarr-python 2's ProcessSynchronizer in `DIR`, for writers that use it")
 	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in "+
 		"`DIR` (default $TMPDIR, otherwise /var/tmp)")
-	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none, but 64MiB for files "+
-		"that are not arrays")
+	flags.Var(&c.scratch, "scratch-size", "the most that scratch files take; 0: none, except "+
+		"64MiB for files that are not arrays")
 	flags.StringVar(&c.others, "other-files", "keep", "files that are not arrays: keep them in a "+
 		"folder when the mount ends (in --scratch-dir if that is given, otherwise in "+
 		"$XDG_STATE_HOME/zarrfs), or refuse them")
 	flags.Var(&c.material, "materialize", "keep files up to this size decoded in the scratch "+
 		"folder when they are read again and again; 0: none")
-	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
+	flags.IntVar(&c.workers, "workers", 0,
+		"how many chunks to decode at once (default one per CPU)")
 	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default "+
 		"syslog, or without one $XDG_STATE_HOME/zarrfs/zarrfs.log; in the foreground stderr)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")

@@ -73,7 +73,7 @@ func restoring(files []string) string {
 		case strings.HasSuffix(file, ".unsaved"):
 			text += fmt.Sprintf("\n  zarrfs restore %q", file)
 		case v != nil:
-			text += fmt.Sprintf("\n  append %q to the array's .%s, as by cat and >>", file,
+			text += fmt.Sprintf("\n  append it in a mount of the store: cat %q >> ARRAY.%s", file,
 				v.Name())
 		default:
 			text += fmt.Sprintf("\n  copy %q over the array's file", file)

@@ -32,7 +32,7 @@ Examples:
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
 		addCloudFlags(flags)
-		depth := flags.IntP("level", "L", 0, "show so many levels only (0: all)")
+		depth := flags.IntP("level", "L", 0, "how many levels to show (0: all)")
 		asJSON := flags.Bool("json", false, "print JSON")
 		return func(ctx context.Context, args []string) error {
 			return tree(ctx, args, *depth, *asJSON)

@@ -16,18 +16,19 @@ var umountVerb = &verb{
 	name: "umount", args: "DIR...", most: many, also: []string{"unmount"},
 	short: "Unmount stores",
 	long: `
-What programs have written is stored first. If something cannot be stored, the verb names it and
-fails, and the mount stays. Remove the cause, for example make room, and try again; --force gives up
-what cannot be stored. The verb returns when the program that served the mount has ended.
+What programs have written is stored first. If something cannot be stored, the command names it and
+fails, and the mount stays. Remove the cause, for example make room, and try again. --force unmounts
+without storing it, and keeps it in the scratch folder if there is room. The command returns when
+the program that served the mount has ended.
 
-While programs have files of the mount open, the verb fails and names the programs. With --lazy the
+While programs have files of the mount open, the command fails and names them. With --lazy the
 mount disappears at once, and they can go on with what they have open. A stale mount, whose program
 was killed, is removed. A mount whose program does not answer stays, unless --force cuts it off.
-Files that are not arrays are kept in a folder. The verb names the folder and the files.
+Files that are not arrays are kept in a folder. The command names the folder and the files.
 
 A container that started while the store was mounted has a copy of the mount. The copy goes on when
-the mount is unmounted here. The verb names the programs that have one, and waits for them as long
-as --timeout says; --force cuts them off.
+the mount is unmounted here. The command names the programs that have one, and waits for them as
+long as --timeout says; --force cuts them off.
 
 Examples:
   zarrfs umount /mnt/climate
@@ -37,10 +38,10 @@ Examples:
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
 		all := flags.BoolP("all", "a", false, "unmount all mounts of zarrfs that are yours")
 		lazy := flags.BoolP("lazy", "l", false, "detach even while in use")
-		force := flags.BoolP("force", "f", false, "also if what was written cannot be stored, "+
-			"the program that serves it does not answer, or containers have copies of the mount")
-		wait := flags.Duration("timeout", time.Minute, "wait so long for the end of the program "+
-			"that serves it")
+		force := flags.BoolP("force", "f", false, "unmount even if data cannot be stored, the "+
+			"mount's program does not answer, or containers have copies")
+		wait := flags.Duration("timeout", time.Minute, "how long to wait until the mount's "+
+			"program has ended")
 		storeOnly := flags.Bool(storeOnlyFlag, false, "store what was written, and print what "+
 			"cannot be")
 		stateOnly := flags.Bool(stateOnlyFlag, false, "print the state of the mount")

@@ -89,8 +89,8 @@ func (u *unmounting) meet() (done bool, err error) {
 	case health == silent:
 		return true, u.detach()
 	case state.Pid == 0 && u.isTakenOut():
-		return true, mountErr(fmt.Errorf("%s was unmounted by another program meanwhile, "+
-			"which knows whether all is stored", u.mount.dir))
+		return true, mountErr(fmt.Errorf("another program unmounted %s meanwhile; the output of "+
+			"that program says whether all is stored", u.mount.dir))
 	}
 	u.kept = state.Core.Write.Kept
 	u.pid = u.mount.serverOr(state.Pid)
@@ -113,8 +113,9 @@ func (u *unmounting) finish() error {
 	case err != nil:
 		return mountErr(err)
 	case unstored != nil && !u.force && !u.lazy:
-		return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is "+
-			"removed, or give it up with `zarrfs umount --force %[1]s`", u.mount.dir, unstored))
+		return mountErr(fmt.Errorf("%s stays mounted, because %w\nRemove the cause and try again. "+
+			"`zarrfs umount --force %[1]s` unmounts now, and keeps unsaved bytes in the scratch "+
+			"folder if there is room", u.mount.dir, unstored))
 	}
 	if err := u.takeOut(); err != nil {
 		return err
@@ -408,8 +409,8 @@ func (u *unmounting) endByForce() error {
 		return mountErr(fmt.Errorf("%s is unmounted; the process that serves it is not known, "+
 			"and may still be storing", dir))
 	case !serves:
-		return mountErr(fmt.Errorf("%s is unmounted; it named process %d, which does not "+
-			"serve it, and was left alone", dir, pid))
+		return mountErr(fmt.Errorf("%s is unmounted. Its status names process %d, but that "+
+			"process does not serve this mount, so it was sent no signal", dir, pid))
 	}
 	for range 3 {
 		unix.PidfdSendSignal(fd, unix.SIGTERM, nil, 0)

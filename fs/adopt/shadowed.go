@@ -95,8 +95,8 @@ func (f *Files) EndCopiesOfGroups(ctx context.Context) {
 	}
 }
 
-// copiesWait is how long a program that asks for the status waits for EndCopiesOfGroups, which may
-// read files of the store.
+// copiesWait is how long a request for the status waits for EndCopiesOfGroups. That may read files
+// of the store.
 const copiesWait = time.Second
 
 // endingCopies is EndCopiesOfGroups as it runs for the status.

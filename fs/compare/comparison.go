@@ -167,8 +167,8 @@ func (c *Comparison) differs() error { return errDiffers(c.path, c.view, c.with)
 
 func errDiffers(path string, v, with view.View) error {
 	name, other := view.FileOf(path, v), view.FileOf(path, with)
-	return fmt.Errorf("%w: %s differs from %s, which this program has just written, and the array "+
-		"has what came by %[3]s: copy only the one that you changed", syscall.EBUSY, name, other)
+	return fmt.Errorf("%w: %s has other data than %s, which this program wrote before. The array "+
+		"has the data of %[3]s: copy only the file that you changed", syscall.EBUSY, name, other)
 }
 
 // SetSize notes the size that the program has set. What it does not write below that is zero bytes.

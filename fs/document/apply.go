@@ -198,10 +198,9 @@ func (d *File) withoutOldShape(
 	}
 	// Programs that are writing the array may be about to give it this shape.
 	if shape != shown && writers == 0 && input.IsWithoutShape(n.Document, text) {
-		return nil, fmt.Errorf("%w: the document of %q says nothing new but the shape %s, which "+
-			"the array had before; it has %s by now, and keeps that. To resize it, read the "+
-			"document as it is, and then write the other one again", iofs.ErrInvalid, n.Path, shape,
-			current)
+		return nil, fmt.Errorf("%w: the document of %q changes only the shape, to %s, which the "+
+			"array had before. The array keeps its present shape, %s. To resize it, read the "+
+			"document again, and then write yours", iofs.ErrInvalid, n.Path, shape, current)
 	}
 	d.of.Log.Warn("a document had the shape that the array had before; the array keeps its shape",
 		"path", n.Path, "document", shape, "array", current)

@@ -52,7 +52,7 @@ func (o OneArray) WriteAt(ctx context.Context, p []byte, off int64) (n int, err 
 }
 
 // errSecond is the error for a second header.
-var errSecond = fmt.Errorf("%w: expected one array, found the header of a second one behind it; "+
+var errSecond = fmt.Errorf("%w: expected one array, found the header of a second one after it; "+
 	"save each array to a file of its own", iofs.ErrInvalid)
 
 // completes reports whether p, which is written at off of an array of that size, completes the

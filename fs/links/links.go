@@ -157,8 +157,8 @@ func ErrIsLink(n *zarrcore.Node, v view.View) error {
 		return fmt.Errorf("%w: %q is a link, and no array can have its name; remove the link first",
 			iofs.ErrExist, n.Path)
 	}
-	return fmt.Errorf("%w: %s is a name of the link %q to the array %q, and only a new %s "+
-		"takes the place of such a link; remove all names of the link first, or write to %s",
+	return fmt.Errorf("%w: %s is a file of the link %q to the array %q. Only a new %s can replace "+
+		"such a link: remove all its files first, or write to %s",
 		iofs.ErrExist, view.FileOf(n.Path, v), n.Path, n.Link.Target,
 		view.FileOf(n.Path, view.Headed()), view.FileOf(n.Link.Target, v))
 }

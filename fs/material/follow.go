@@ -34,8 +34,8 @@ func (t *Files) Rewrite(path string) {
 	}
 	arr, err := t.arrays.OpenArray(t.ctx, path)
 	if err != nil {
-		t.o.Log.To.Error("programs that have the file open see outdated bytes", "path", path, "err",
-			err)
+		t.o.Log.To.Error("programs that have the file open see outdated bytes until they open it "+
+			"again", "path", path, "err", err)
 		return
 	}
 	t.Follow(path, arr.Live(), view.Everything, true)

@@ -112,7 +112,7 @@ func (r *renaming) stayWith(x *transient.File, also func()) error {
 func (r *renaming) empty(x *transient.File) error {
 	from, was, _ := r.Names.Path(r.From.Dir, r.From.Name)
 	if r.view == nil || r.view != was {
-		return fmt.Errorf("%w: %s is empty, and no %s yet", errno.ErrContent, r.From.Name,
+		return fmt.Errorf("%w: %s is empty, and not a %s yet", errno.ErrContent, r.From.Name,
 			r.To.Name)
 	}
 	if _, err := r.H.Node(r.Ctx, r.path); err == nil {

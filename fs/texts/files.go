@@ -144,8 +144,8 @@ func (t *Files) Close(w *File) {
 		s.files.end(w)
 	})
 	if lost {
-		t.Log.Warn("an array's file was written, but not taken", "path", w.Path(), "view",
-			w.View.Name(), "bytes", w.size.Load())
+		t.Log.Warn("what a program wrote to an array's file was not stored in the array", "path",
+			w.Path(), "view", w.View.Name(), "bytes", w.size.Load())
 	}
 }
 

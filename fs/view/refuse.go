@@ -18,7 +18,7 @@ func RefusesWrites(v View) error {
 // ErrStructure refuses what would change more than the bytes of the arrays that a view shows. what
 // begins a sentence that goes on with the name of the file.
 func ErrStructure(v View, what string) error {
-	return fmt.Errorf("%w: %s a .%s file: what it says of groups, arrays, attributes and lengths "+
-		"follows from the store, and only elements can be written through it; change the rest "+
-		"by the folders and their .json files, or work on a copy", syscall.EPERM, what, v.Name())
+	return fmt.Errorf("%w: %s a .%s file: only elements of arrays can be written through it. "+
+		"Change groups, shapes and attributes by the folders and their .json files, or work on "+
+		"a copy", syscall.EPERM, what, v.Name())
 }

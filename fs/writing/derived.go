@@ -206,7 +206,7 @@ func BehindHeader(
 func BeforeTail(v view.ArrayView, p []byte, left int64) ([]byte, error) {
 	n := min(int64(len(p)), max(0, left))
 	if len(bytes.Trim(p[n:], "\x00")) > 0 {
-		return nil, fmt.Errorf("%w: a .%s file has zeros behind the bytes of its array, and they "+
+		return nil, fmt.Errorf("%w: a .%s file has zeros after the bytes of its array, and they "+
 			"cannot be changed", syscall.EPERM, v.Name())
 	}
 	return p[:n], nil

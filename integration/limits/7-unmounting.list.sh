@@ -85,7 +85,7 @@ zarrfs umount mnt || echo exit $?
 END
 
 check 'umount of a mount that does not answer says so in seconds, and --force ends it' \
-	'does not answer, because it is stopped; let it go on with `kill -CONT
+	'does not answer, because it is stopped. Continue it with `kill -CONT
 ^exit [1-9], [5-9] s
 ^forced, exit 4, [0-9] s' <<'END'
 zarrfs create s.zarr --group; mkdir mnt; zarrfs mount s.zarr mnt

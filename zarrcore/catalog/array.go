@@ -66,7 +66,8 @@ func (cat *reader) ProbeSeparator(ctx context.Context, n *Node) error {
 	case err != nil && cat.shelf != nil:
 		return err
 	case err != nil:
-		cat.log.Warn("chunk key separator not found out", "array", n.Path, "err", err)
+		cat.log.Warn(`cannot find out whether chunk keys use "." or "/"; "." is assumed`,
+			"array", n.Path, "err", err)
 	case nested:
 		n.Meta.Keys.Separator = '/'
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // ErrOrphan says that what was written has no array any more.
-var ErrOrphan = fmt.Errorf("%w: the array that it was written to is no more", store.ErrConflict)
+var ErrOrphan = fmt.Errorf("%w: the array to which the data was written no longer exists",
+	store.ErrConflict)
 
 // ErrRenamed says that the directory of an array was renamed while the array was changed.
 var ErrRenamed = fmt.Errorf("%w: another program has renamed it meanwhile", store.ErrConflict)

@@ -97,7 +97,7 @@ func (c *Chain) place(inner []int64) ([][]int64, error) {
 			list[i][l] = c.number(&c.levels[l], n)
 		}
 		if i > 0 && slices.Compare(list[i-1], list[i]) >= 0 {
-			return nil, fmt.Errorf("codec: expected chunks in rising order, found %d behind %d",
+			return nil, fmt.Errorf("codec: expected chunks in rising order, found %d after %d",
 				n, inner[i-1])
 		}
 	}

@@ -56,7 +56,7 @@ func TestMalformed(t *testing.T) {
 			`codec "gzip": stands before the array->bytes codec, but needs bytes`},
 		{`[` + bytesLE + `,` + bytesLE + `]`, `codec "bytes": a second array->bytes codec`},
 		{`[` + bytesLE + `,{"name":"transpose","configuration":{"order":[1,0]}}]`,
-			`codec "transpose": stands behind a codec that yields bytes, but needs an array`},
+			`codec "transpose": stands after a codec that yields bytes, but needs an array`},
 		{`[{"name":"transpose"},` + bytesLE + `]`,
 			`codec "transpose": configuration lacks "order": expected 2 integers of at least 0`},
 		{`[{"name":"transpose","configuration":{"order":[0]}},` + bytesLE + `]`,

@@ -38,7 +38,8 @@ const extremePreset = 1 << 31
 // any format.
 func lzmaEncoder(e compress.LZMA, cfg config) (compress.LZMA, error) {
 	if e.Format == compress.LZMAAuto {
-		return e, notEncoded("its format is chosen by what is decoded")
+		return e, notEncoded("format 0 (automatic) can only be decoded: set format 1, 2 or 3 to " +
+			"encode")
 	}
 	check, err := cfg.integerOr("check", -1, -1, 10)
 	if err != nil {

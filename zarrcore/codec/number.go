@@ -69,7 +69,7 @@ func bindPair(in state, cfg config, dtypeKey, astypeKey string) (pair, state, er
 	}
 	switch {
 	case in.size == unknown:
-		return pair{}, in, fmt.Errorf("stands behind a compressor")
+		return pair{}, in, fmt.Errorf("stands after a compressor")
 	case in.size%given.Size != 0:
 		return pair{}, in, fmt.Errorf("configuration %q: expected a type whose size divides %d "+
 			"bytes, found %s", dtypeKey, in.size, given.NumPy())

@@ -217,7 +217,7 @@ func (o *chainOrder) next(k meta.CodecKind) error {
 	case k == meta.ArrayToBytes && o.seen:
 		return errors.New("a second array->bytes codec")
 	case k < o.last:
-		return errors.New("stands behind a codec that yields bytes, but needs an array")
+		return errors.New("stands after a codec that yields bytes, but needs an array")
 	case k == meta.BytesToBytes && !o.seen:
 		return errors.New("stands before the array->bytes codec, but needs bytes")
 	}

@@ -200,7 +200,7 @@ func (w *wholeShard) decodeChunk(chunk []byte, index *Index, i int64, shard span
 	case !errors.Is(err, ErrEmpty):
 		return err
 	case len(w.fill) == 0:
-		return fmt.Errorf("an empty chunk in a shard behind a filter, "+
+		return fmt.Errorf("an empty chunk in a shard after a filter, "+
 			"which changes the fill value: %w", errors.ErrUnsupported)
 	}
 	layout.Repeat(chunk, w.fill)

@@ -144,7 +144,7 @@ func (r *Vlen) bindOne(c meta.Codec, e entry, st state) (state, error) {
 		return st, notDecoded(
 			"not decoded where elements have no fixed size and its chunks cannot be read apart")
 	case e.bind == nil:
-		return st, errors.New("stands behind a codec that has made bytes of the elements")
+		return st, errors.New("stands after a codec that has made bytes of the elements")
 	}
 	s, after, err := e.bind(st, configOf(c, st))
 	moves := s.move != nil || s.place != nil

@@ -123,7 +123,8 @@ func TestVlenNotEncoded(t *testing.T) {
 			`codec "numcodecs.categorize" cannot be written: ` +
 				`2 labels are more than numbers of type |b1 can count`},
 		{`[{"id":"vlen-utf8"},{"id":"lzma","format":0}]`,
-			`codec "numcodecs.lzma" cannot be written: its format is chosen by what is decoded`},
+			`codec "numcodecs.lzma" cannot be written: format 0 (automatic) can only be ` +
+				`decoded: set format 1, 2 or 3 to encode`},
 		{`[{"id":"vlen-utf8"},{"id":"lzma","format":1,"filters":[{"id":4},{"id":33}]}]`,
 			`codec "numcodecs.lzma" cannot be written: unsupported operation: ` +
 				`configuration "filters"[0]: configuration "id": ` +

@@ -183,7 +183,7 @@ func TestVlenUnbound(t *testing.T) {
 		{objects2(`[4]`, `[{"id":"delta","dtype":"<i4"},{"id":"vlen-utf8"}]`, `null`),
 			`!codec "numcodecs.delta": not decoded where elements have no fixed size`},
 		{objects2(`[4]`, `[{"id":"vlen-utf8"},{"id":"json2"}]`, `null`),
-			`codec "numcodecs.json2": stands behind a codec that has made bytes of the elements`},
+			`codec "numcodecs.json2": stands after a codec that has made bytes of the elements`},
 		{objects2(`[4]`, `[{"id":"vlen-array"}]`, `null`), `codec "numcodecs.vlen-array": ` +
 			`configuration "dtype": dtype: expected a typestr or a list of fields, found nothing`},
 		{objects2(`[4]`, `[{"id":"vlen-array","dtype":"<M8[s]"}]`, `null`),
@@ -257,7 +257,7 @@ func TestVlenRefused(t *testing.T) {
 		{`[2]`, text, wire(2, -1, "abcd"),
 			`corrupt data: element 0 of 2: expected at most 4 bytes, found 4294967295`},
 		{`[2]`, text, wire(2, 0, 0, "!"),
-			`corrupt data: expected the end behind 2 elements at byte 12, found it at 13`},
+			`corrupt data: expected the end after 2 elements at byte 12, found it at 13`},
 		{`[2]`, text, wire(2, 1, "\xff", 0),
 			`corrupt data: element 0 of 2: expected UTF-8, found "\xff"`},
 		{`[2]`, list, wire(2, 3, "abc", 0),

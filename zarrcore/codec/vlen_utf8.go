@@ -111,7 +111,7 @@ func (v lengthPrefixed) decode(b []byte, n int64) (*vlen.Elements, bool, error) 
 		}
 	}
 	if at != len(b) {
-		return nil, false, fmt.Errorf("%w: expected the end behind %d elements at byte %d, "+
+		return nil, false, fmt.Errorf("%w: expected the end after %d elements at byte %d, "+
 			"found it at %d", compress.ErrCorrupt, n, at, len(b))
 	}
 	return e, false, nil

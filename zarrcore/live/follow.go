@@ -31,8 +31,8 @@ func (h *Arrays) Forget(path string, a *Array) {
 		a.lineage.abandon()
 	}
 	for _, d := range h.orphansAt(path) { // a, which is paused, is no longer one
-		h.of.Log.Warn("what was written for an array that was here before goes with the one "+
-			"that is removed", "array", path, "bytes", d.set.Bytes())
+		h.of.Log.Warn("unsaved data is lost: it was written to an earlier array of this name, and "+
+			"the array there now was removed", "array", path, "bytes", d.set.Bytes())
 		h.drop(d)
 	}
 }

@@ -54,7 +54,7 @@ func (k *keeper) giveUpOrphan(ctx context.Context, d *draft, age time.Duration) 
 	}
 }
 
-// keepInFile moves what was written for an array that is no more to a file in the
+// keepInFile moves what was written for an array that no longer exists to a file in the
 // scratch folder, and forgets the array. why is in the log.
 func (k *keeper) keepInFile(d *draft, why error) error {
 	bytes := d.set.Bytes()
@@ -63,12 +63,13 @@ func (k *keeper) keepInFile(d *draft, why error) error {
 		if file != "" { // it is all in memory, and is tried again
 			err = errors.Join(err, rescue.Remove(file))
 		}
-		k.of.Log.Error("what was written for an array that is no more cannot be kept",
-			"array", d.path, "bytes", bytes, "err", err)
+		k.of.Log.Error("unsaved data of an array that no longer exists cannot be written to a "+
+			"file; it stays in memory, and is tried again", "array", d.path, "bytes", bytes, "err",
+			err)
 		return d.fail("rescue", err)
 	}
-	k.of.Log.Error("given up: what was written for an array that is no more is kept in a file",
-		"array", d.path, "bytes", bytes, "file", file, "err", why)
+	k.of.Log.Error("unsaved data of an array that no longer exists is now in a file; `zarrfs "+
+		"restore FILE` puts it back", "array", d.path, "bytes", bytes, "file", file, "err", why)
 	k.drop(d)
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -92,8 +92,8 @@ func (s *storer) takeBackAhead(ctx context.Context, why error) {
 		return
 	}
 	if err := s.takeBackAll(ctx, stored); err != nil {
-		s.h.of.Log.Error("rows that were appended, and refused, are left behind the array's end",
-			"array", s.path, "err", err)
+		s.h.of.Log.Error("objects of refused rows are still in the store after the array's end; "+
+			"the next flush removes them if it can", "array", s.path, "err", err)
 	}
 	live := s.live.Load()
 	live.changed()

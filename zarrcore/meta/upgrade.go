@@ -105,7 +105,7 @@ func (a *Array) CodecsV3() ([]Codec, error) {
 		}
 		if len(bytes) > 0 {
 			return nil, filterError("filters of arrays before those of bytes",
-				c.Name+" behind "+bytes[len(bytes)-1].Name)
+				c.Name+" after "+bytes[len(bytes)-1].Name)
 		}
 		if c.Name != "transpose" {
 			if size, err = upgradeFilter(a.Type, c, size); err != nil {

@@ -141,7 +141,7 @@ func TestUpgradeRefused(t *testing.T) {
 		{`filters: [{"id": "quantize", "digits": 1, "dtype": "<i4", "astype": "<i2"}]`,
 			"expected the array's type as its astype"},
 		{`filters: [{"id": "zlib"}, {"id": "delta", "dtype": "<i4"}]`,
-			"found numcodecs.delta behind numcodecs.zlib"},
+			"found numcodecs.delta after numcodecs.zlib"},
 		{`filters: [{"id": "delta", "dtype": "what"}]`, "filters: "},
 	} {
 		a, err := ParseV2Array(document(goodV2, strings.Split(tc.change, "; ")...), nil)

@@ -120,8 +120,8 @@ func (p *planner) node(path string) {
 		return
 	case n.Kind != zarrcore.DirectoryNode && n.Format > p.plan.To:
 		p.fail(path,
-			fmt.Errorf("it is of format %d, and no format can be taken back but by undoing a "+
-				"migration: %w", n.Format, errors.ErrUnsupported))
+			fmt.Errorf("it has format %d, and only `zarrfs migrate --undo` goes back to an "+
+				"earlier format: %w", n.Format, errors.ErrUnsupported))
 		return
 	case n.Kind != zarrcore.DirectoryNode && n.Format < p.plan.To:
 		if err := p.convert(n); err != nil {

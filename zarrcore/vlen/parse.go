@@ -16,7 +16,7 @@ import (
 )
 
 // ErrLine is wrapped by the error for a line that is not an element of its kind.
-var ErrLine = errors.New("no element of this array")
+var ErrLine = errors.New("not an element of this array")
 
 // AppendElement appends the element that a line says, without its line feed, as AppendLine writes
 // it: items are those of lists. White space around the value, and between the parts of one, means

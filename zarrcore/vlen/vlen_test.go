@@ -114,7 +114,7 @@ func TestElements(t *testing.T) {
 		want, refused := strings.CutPrefix(c.want, "!")
 		switch {
 		case refused &&
-			(!errors.Is(err, ErrLine) || err.Error() != "no element of this array: "+want):
+			(!errors.Is(err, ErrLine) || err.Error() != "not an element of this array: "+want):
 			t.Errorf("%s %.50s: %v, want %s", c.kind, c.line, err, want)
 		case !refused && (err != nil || string(got) != want):
 			t.Errorf("%s %s: %q, %v, want %q", c.kind, c.line, got, err, want)

@@ -218,13 +218,13 @@ var faults = []fault{
 			}
 			return true
 		}},
-	{name: "redirect in a circle", stays: true, says: []string{"leads to 5 other places"},
+	{name: "redirect in a circle", stays: true, says: []string{"redirects again after 5 redirects"},
 		does: func(_ *server, w writer, r *request, _ []byte) bool {
 			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
 			return true
 		}},
 	{name: "redirect to another protocol", stays: true,
-		says: []string{"something other than a URL of HTTP"},
+		says: []string{"something that is not an HTTP URL"},
 		does: func(_ *server, w writer, r *request, _ []byte) bool {
 			w.Header().Set("Location", "ftp://127.0.0.1/x")
 			w.WriteHeader(http.StatusFound)

@@ -305,7 +305,8 @@ func (c *Client) send(ctx context.Context, call *call) (*http.Response, error) {
 		}
 		plain.URL, plain.Host = next, ""
 	}
-	return nil, final{text: fmt.Sprintf("the server leads to %d other places", maxRedirects)}
+	return nil, final{text: fmt.Sprintf("the server redirects again after %d redirects",
+		maxRedirects)}
 }
 
 // mayKnow reports whether the credentials for one URL may be sent to another: to the same host and
@@ -324,10 +325,10 @@ func (c *Client) redirected(from *url.URL, resp *http.Response) (*url.URL, error
 	to, err := from.Parse(location)
 	switch {
 	case err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https":
-		return from, final{"the server leads to something other than a URL of HTTP", ""}
+		return from, final{"the server redirects to something that is not an HTTP URL", ""}
 	case from.Scheme == "https" && to.Scheme == "http":
-		return from, final{"the server leads from https to http, where anybody can change the data",
-			"if you trust the network, name the http URL"}
+		return from, final{"the server redirects from https to http, where anybody can change " +
+			"the data", "if you trust the network, name the http URL"}
 	}
 	to.User = nil
 	return to, nil

@@ -208,7 +208,7 @@ func (f *fetching) take(b *body) error {
 func (o *opening) acceptUnmeasured(a *Answer, b *body) error {
 	if b.isOpen {
 		return final{"the server does not say how long the object is",
-			"a cut answer could not be told from a whole one"}
+			"use a server that sends Content-Length: without it, a cut answer looks complete"}
 	}
 	return o.acceptEncoded(a, b)
 }

@@ -173,7 +173,7 @@ func readEnd(file io.ReaderAt, size int64) (end, error) {
 	at := findEnd(tail)
 	if at < 0 {
 		return end{}, invalid("its directory, which is at the end, is missing: " +
-			"the file is not complete, or one of several parts, or no zip file")
+			"the file is not complete, or one of several parts, or not a zip file")
 	}
 	b, le := tail[at:], binary.LittleEndian
 	e := end{

@@ -270,7 +270,7 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		{"empty", nil, "not complete"},
-		{"no zip", []byte(strings.Repeat("no zip file", 1000)), "or no zip file"},
+		{"no zip", []byte(strings.Repeat("no zip file", 1000)), "or not a zip file"},
 		{"truncated", whole[:len(whole)-10], "not complete"},
 		{"its beginning is missing", whole[50:], "something is cut out"},
 		{"a part", changed(-18, 3), "one of 4 parts; join them"},
