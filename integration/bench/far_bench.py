@@ -215,7 +215,7 @@ def main():
     delay = statistics.median(timed(connect) for _ in range(5))
     print(f"round trip {delay * 1000:.1f} ms\n")
     peers = [f"{x} s (by zarrfs)" for x in args.peers]
-    row("workload", "TLS", "link s", "zarrfs s (link by it)", *peers, "fetched by stored", "goals")
+    row("workload", "TLS", "link s", "zarrfs s (link by it)", *peers, "fetched / stored", "goals")
     row(*["---"] * (6 + len(peers)))
     for tls in args.tls.split(","):
         with Server(args.servers, os.path.dirname(args.data), tls == "on"):
