@@ -191,7 +191,7 @@ func (f *filesystem) setInput() {
 func (f *filesystem) setContents() {
 	f.adopting = adopt.New(adopt.Mount{Ctx: f.ctx, H: f.h, Names: f.names, Sites: f.sites,
 		Transients: f.transients, Stat: f.stat, Kernel: f.kernel, Writings: f.writings,
-		Layout: f.o.HDF5Layout})
+		Layout: f.o.HDF5Layout, Errors: &f.Errors})
 	f.creation = creation.New(creation.Mount{Ctx: f.ctx, H: f.h, Log: f.log, Names: f.names,
 		Sites: f.sites, Traces: f.traces, Unlinked: f.unlinked, Compared: f.compared,
 		Transients: f.transients,

@@ -341,6 +341,35 @@ func TestStoreHangsOnDocument(t *testing.T) {
 	hung.Wait()
 }
 
+// TestStoreHangsOnHeader: the store hangs on an array that the header of a .npy makes, or
+// recreates. The folder is listed with the attributes of all files.
+func TestStoreHangsOnHeader(t *testing.T) {
+	for _, array := range []string{"a", "made"} {
+		t.Run(array, func(t *testing.T) {
+			in := &hangs{below: []string{"g/" + array}, changes: true, ended: make(chan struct{})}
+			group := filepath.Join(hangingMount(t, in), "g")
+			in.begun.Store(true)
+			var hung sync.WaitGroup
+			hung.Go(func() {
+				err := os.WriteFile(filepath.Join(group, array+".npy"), newNpy(), 0o666)
+				if err != nil {
+					t.Errorf("when the store goes on: %v", err)
+				}
+			})
+			in.await()
+			goOn(t, in, map[string]func() error{"ls -l": func() error {
+				entries, err := os.ReadDir(group)
+				for _, e := range entries {
+					_, failed := e.Info()
+					err = cmp.Or(err, failed)
+				}
+				return err
+			}})
+			hung.Wait()
+		})
+	}
+}
+
 // TestStoreHangsOnCopyOfView: a file came before its array, and the store hangs on the array. The
 // status is shown, which says what is left of such files.
 func TestStoreHangsOnCopyOfView(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/fs/coherence"
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/resolve"
@@ -38,10 +39,18 @@ type Mount struct {
 	Kernel     *coherence.Kernel
 	Writings   *writing.Arrays
 	Layout     netcdf.Layout // of the files that show a group
+	Errors     *errno.Log
 }
 
 // New returns the files of a mount.
 func New(of Mount) *Files { return &Files{Mount: of} }
+
+// guarded calls do, which serves path in a goroutine of its own. A panic does not end the mount.
+func (f *Files) guarded(op, path string, do func()) {
+	var err error // the panic is in the log
+	defer f.Errors.RecoverTo(op, path, &err)
+	do()
+}
 
 // Waiting makes files that came before their array its data, such as NAME.raw, and its elements,
 // such as NAME.jsonl.

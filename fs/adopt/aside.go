@@ -24,7 +24,7 @@ func (f *Files) Replaced(path string, v view.View) {
 			f.Transients.SetAside(x)
 		}
 	}
-	go f.CompareAside(path)
+	f.CompareAsideSoon(path)
 }
 
 // lacks reports whether no array at path has a file of view v. If the store cannot say, there may
@@ -32,6 +32,11 @@ func (f *Files) Replaced(path string, v view.View) {
 func (f *Files) lacks(path string, v view.View) bool {
 	lacks, err := f.Names.Lacks(f.Ctx, path, v)
 	return err == nil && lacks
+}
+
+// CompareAsideSoon is CompareAside in the background.
+func (f *Files) CompareAsideSoon(path string) {
+	go f.guarded("compare", path, func() { f.CompareAside(path) })
 }
 
 // CompareAside compares what was set aside for the array at path. That is kept, as the log says, or

@@ -114,7 +114,7 @@ func (f *Files) EndCopiesSoon() {
 	if e.ended == nil {
 		e.ended, e.since = make(chan struct{}), time.Now()
 		go func(ended chan struct{}) {
-			f.EndCopiesOfGroups(f.Ctx)
+			f.guarded("compare", "", func() { f.EndCopiesOfGroups(f.Ctx) })
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			e.ended = nil

@@ -12,6 +12,7 @@ import (
 	"io"
 	iofs "io/fs"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -31,11 +32,14 @@ type Incoming struct {
 	Parse func(text []byte) (npy.Info, error)
 	Name  string // of the view, for errors
 
+	// Both are read without mu, for which stat would wait while the array is made.
+	end  atomic.Int64 // the file's size
+	done atomic.Bool  // the array was made, and what came before has been passed on
+
 	mu      sync.Mutex
 	head    []byte  // written from the file's beginning on, without a gap
 	early   []Piece // written behind a gap, in the order in which it came
 	kept    int64   // bytes of early
-	end     int64   // the file's size
 	jumped  bool    // a write did not begin where the one before it had ended
 	refused error   // why the header was not taken; stands until the file is truncated to nothing
 	header  []byte  // the complete header; nil: the array is not there yet
@@ -52,19 +56,12 @@ type Piece struct {
 	Data []byte
 }
 
-// Size returns the file's size as long as the header is incomplete.
-func (in *Incoming) Size() int64 {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.end
-}
+// Size returns the file's size as long as the array is not made. It waits for nothing.
+func (in *Incoming) Size() int64 { return in.end.Load() }
 
-// IsDone reports whether the array was made. What is written then goes to the array itself.
-func (in *Incoming) IsDone() bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.header != nil
-}
+// IsDone reports whether the array was made. What is written then goes to the array itself. It
+// waits for nothing.
+func (in *Incoming) IsDone() bool { return in.done.Load() }
 
 // IsInOrder reports whether each write began where the one before it had ended.
 func (in *Incoming) IsInOrder() bool {
@@ -99,6 +96,7 @@ func (in *Incoming) Write(ctx context.Context, p []byte, off int64) error {
 	}
 	if err == nil {
 		err = in.make(ctx, header)
+		in.done.Store(in.header != nil)
 	}
 	if err != nil && in.header == nil {
 		in.refused = err
@@ -114,7 +112,7 @@ func (in *Incoming) keep(p []byte, off int64) error {
 	}
 	in.early = append(in.early, Piece{off, append([]byte(nil), p...)})
 	in.kept += int64(len(p))
-	in.end = max(in.end, off+int64(len(p)))
+	in.extend(off + int64(len(p)))
 	return nil
 }
 
@@ -129,8 +127,11 @@ func (in *Incoming) put(p []byte, off int64) {
 			i = -1 // it may join one that came before
 		}
 	}
-	in.end = max(in.end, int64(len(in.head)))
+	in.extend(int64(len(in.head)))
 }
+
+// extend makes the file at least so long. The caller holds mu.
+func (in *Incoming) extend(end int64) { in.end.Store(max(in.end.Load(), end)) }
 
 // make creates the array and hands it what was written behind the header.
 func (in *Incoming) make(ctx context.Context, header npy.Info) error {
@@ -147,7 +148,7 @@ func (in *Incoming) make(ctx context.Context, header npy.Info) error {
 	in.head, in.early, in.kept = nil, nil, 0
 	for _, e := range early {
 		if end, err := PassOn(ctx, arr, e, header.Len); err != nil {
-			in.end = end
+			in.end.Store(end)
 			return err
 		}
 	}
@@ -173,17 +174,19 @@ func (in *Incoming) SetSize(size int64) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if size == 0 {
-		in.head, in.early, in.kept, in.end, in.jumped, in.refused = nil, nil, 0, 0, false, nil
+		in.head, in.early, in.kept, in.jumped, in.refused = nil, nil, 0, false, nil
+		in.end.Store(0)
 		return nil
 	}
 	if in.refused != nil {
 		return in.refused
 	}
-	if size < in.end {
+	if size < in.end.Load() {
 		return fmt.Errorf("%w: a .%s file without its header cannot be truncated to %d bytes",
 			iofs.ErrInvalid, in.Name, size)
 	}
-	in.end, in.jumped = size, true
+	in.end.Store(size)
+	in.jumped = true
 	return nil
 }
 
@@ -195,7 +198,7 @@ func (in *Incoming) Complete() error {
 	switch {
 	case in.refused != nil:
 		return in.refused
-	case in.header != nil || in.end == 0:
+	case in.header != nil || in.end.Load() == 0:
 		return nil
 	}
 	return fmt.Errorf("%w: expected the header of a .%s file, found %d bytes of it",
@@ -210,7 +213,7 @@ func (in *Incoming) Read(off, n int64) (p []byte, ok bool) {
 	if in.header != nil {
 		return nil, false
 	}
-	p = make([]byte, max(0, min(n, in.end-off)))
+	p = make([]byte, max(0, min(n, in.end.Load()-off)))
 	for _, e := range append([]Piece{{0, in.head}}, in.early...) {
 		if from := max(off, e.Off); from < min(off+int64(len(p)), e.Off+int64(len(e.Data))) {
 			copy(p[from-off:], e.Data[from-e.Off:])

@@ -85,7 +85,7 @@ func (f *Files) EndInstalled(x *transient.File, as As) error {
 	err := f.Creation.TakeAttributes(as.Path, as.View, x, as.By)
 	f.Kernel.Changed(as.Path)
 	f.Adopting.EndCopies(f.Ctx, as.Path)
-	go f.Adopting.CompareAside(as.Path)
+	f.Adopting.CompareAsideSoon(as.Path)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/compare"
 	"github.com/zarrfs/zarrfs/fs/creation"
 	"github.com/zarrfs/zarrfs/fs/document"
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/known"
 	"github.com/zarrfs/zarrfs/fs/material"
@@ -87,7 +88,7 @@ func filesOf(t *testing.T) *Files {
 	m := Mount{Ctx: ctx, H: h, Sites: site.New(ctx, h), Traces: alias.NewTraces(states.Traces()),
 		Documents: document.New(document.Mount{H: h}, states.Texts()),
 		Material:  material.New(ctx, material.Options{}, h, states.Material()),
-		Adopting:  adopt.New(adopt.Mount{Ctx: ctx, H: h})}
+		Adopting:  adopt.New(adopt.Mount{Ctx: ctx, H: h, Errors: &errno.Log{}})}
 	m.Compared = compare.New(ctx, h, m.Traces, states.Views())
 	m.Creation = creation.New(creation.Mount{Ctx: ctx, H: h, Traces: m.Traces})
 	o := transient.Options{Scratch: t.TempDir(), Ended: func(identity.Key) {}}
