@@ -21,7 +21,7 @@ fails, and the mount stays. Remove the cause, for example make room, and try aga
 without storing it, and keeps it in the scratch folder if there is room. The command returns when
 the program that served the mount has ended.
 
-While programs have files of the mount open, the command fails and names them. With --lazy the
+If programs have files of the mount open, the command fails and names the programs. With --lazy the
 mount disappears at once, and they can go on with what they have open. A stale mount, whose program
 was killed, is removed. A mount whose program does not answer stays, unless --force cuts it off.
 Files that are not arrays are kept in a folder. The command names the folder and the files.

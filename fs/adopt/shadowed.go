@@ -96,8 +96,9 @@ func (f *Files) EndCopiesOfGroups(ctx context.Context) {
 }
 
 // copiesWait is how long a request for the status waits for EndCopiesOfGroups. That may read files
-// of the store.
-const copiesWait = time.Second
+// of the store. The command umount waits for the status a second longer. It must not name a file
+// that ends before the mount does.
+const copiesWait = 4 * time.Second
 
 // endingCopies is EndCopiesOfGroups as it runs for the status.
 type endingCopies struct {

@@ -95,8 +95,8 @@ func (in *Incoming) Write(ctx context.Context, p []byte, off int64) error {
 		return nil
 	}
 	if err == nil {
+		defer func() { in.done.Store(in.header != nil) }() // also if this panics
 		err = in.make(ctx, header)
-		in.done.Store(in.header != nil)
 	}
 	if err != nil && in.header == nil {
 		in.refused = err

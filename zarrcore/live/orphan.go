@@ -68,8 +68,9 @@ func (k *keeper) keepInFile(d *draft, why error) error {
 			err)
 		return d.fail("rescue", err)
 	}
-	k.of.Log.Error("unsaved data of an array that no longer exists is now in a file; `zarrfs "+
-		"restore FILE` puts it back", "array", d.path, "bytes", bytes, "file", file, "err", why)
+	k.of.Log.Error("unsaved data of an array that no longer exists is now in a file; recreate "+
+		"the array, and `zarrfs restore FILE` puts it back",
+		"array", d.path, "bytes", bytes, "file", file, "err", why)
 	k.drop(d)
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -56,8 +56,8 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		// One bad chunk spoils its band, but not the reads that do not touch it.
 		if errors.Is(err, band.ErrNoRoom) {
 			r.a.noRoom.Do(func() {
-				r.a.of.Log.Warn("no room to read ahead, so reads of this array are slower; raise "+
-					"--cache-size or --scratch-size", "array", r.a.gen.Path, "err", err)
+				r.a.of.Log.Warn("no room to read ahead, so reads of this array are slower",
+					"array", r.a.gen.Path, "err", err)
 			})
 		}
 	}
