@@ -132,6 +132,20 @@ func readAtOf(name string, off int64) error {
 	return err
 }
 
+// sizesIn lists a folder with the sizes of its files, as ls -l does.
+func sizesIn(dir string) (map[string]int64, error) {
+	entries, err := os.ReadDir(dir)
+	sizes := make(map[string]int64)
+	for _, e := range entries {
+		info, failed := e.Info()
+		if err = cmp.Or(err, failed); err != nil {
+			return nil, err
+		}
+		sizes[e.Name()] = info.Size()
+	}
+	return sizes, err
+}
+
 func openedFile(t *testing.T, name string, flags int) *os.File {
 	t.Helper()
 	f, err := os.OpenFile(name, flags, 0)
@@ -328,13 +342,9 @@ func TestStoreHangsOnDocument(t *testing.T) {
 	})
 	in.await()
 	goOn(t, in, map[string]func() error{"ls -l": func() error {
-		entries, err := os.ReadDir(group)
-		for _, e := range entries {
-			info, failed := e.Info()
-			if err = cmp.Or(err, failed); err == nil && e.Name() == "a.json" &&
-				info.Size() != int64(len(text)) {
-				err = fmt.Errorf("a.json has %d bytes, expected %d", info.Size(), len(text))
-			}
+		sizes, err := sizesIn(group)
+		if found := sizes["a.json"]; err == nil && found != int64(len(text)) {
+			err = fmt.Errorf("a.json has %d bytes, expected %d", found, len(text))
 		}
 		return err
 	}})
@@ -358,11 +368,7 @@ func TestStoreHangsOnHeader(t *testing.T) {
 			})
 			in.await()
 			goOn(t, in, map[string]func() error{"ls -l": func() error {
-				entries, err := os.ReadDir(group)
-				for _, e := range entries {
-					_, failed := e.Info()
-					err = cmp.Or(err, failed)
-				}
+				_, err := sizesIn(group)
 				return err
 			}})
 			hung.Wait()

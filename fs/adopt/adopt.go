@@ -45,10 +45,10 @@ type Mount struct {
 // New returns the files of a mount.
 func New(of Mount) *Files { return &Files{Mount: of} }
 
-// guarded calls do, which serves path in a goroutine of its own. A panic does not end the mount.
-func (f *Files) guarded(op, path string, do func()) {
+// guarded calls do in a goroutine that compares files at path. A panic does not end the mount.
+func (f *Files) guarded(path string, do func()) {
 	var err error // the panic is in the log
-	defer f.Errors.RecoverTo(op, path, &err)
+	defer f.Errors.RecoverTo("compare", path, &err)
 	do()
 }
 

@@ -34,14 +34,14 @@ func (f *Files) lacks(path string, v view.View) bool {
 	return err == nil && lacks
 }
 
-// CompareAsideSoon is CompareAside in the background.
+// CompareAsideSoon is compareAside in the background.
 func (f *Files) CompareAsideSoon(path string) {
-	go f.guarded("compare", path, func() { f.CompareAside(path) })
+	go f.guarded(path, func() { f.compareAside(path) })
 }
 
-// CompareAside compares what was set aside for the array at path. That is kept, as the log says, or
+// compareAside compares what was set aside for the array at path. That is kept, as the log says, or
 // ends if it has the bytes of the array.
-func (f *Files) CompareAside(path string) {
+func (f *Files) compareAside(path string) {
 	dir, _ := names.Split(path)
 	for _, v := range view.Keeping() {
 		was := transient.Spot{Dir: dir, Name: view.FileOf(path, v)}
@@ -63,7 +63,7 @@ func (f *Files) compareOne(x *transient.File, path string, v view.View) {
 	f.Transients.SayAside(x)
 }
 
-// ClosedAside is CompareAside after the last program has closed a file that was set aside. While
+// ClosedAside is compareAside after the last program has closed a file that was set aside. While
 // the array is still written, its end does that.
 func (f *Files) ClosedAside(x *transient.File) {
 	was := x.Was()

@@ -115,7 +115,7 @@ func (f *Files) EndCopiesSoon() {
 	if e.ended == nil {
 		e.ended, e.since = make(chan struct{}), time.Now()
 		go func(ended chan struct{}) {
-			f.guarded("compare", "", func() { f.EndCopiesOfGroups(f.Ctx) })
+			f.guarded("", func() { f.EndCopiesOfGroups(f.Ctx) })
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			e.ended = nil
@@ -133,5 +133,5 @@ func (f *Files) EndCopiesSoon() {
 // WritingEnded settles what waited until no program writes to the array at path.
 func (f *Files) WritingEnded(path string) {
 	f.EndCopies(f.Ctx, path)
-	f.CompareAside(path)
+	f.compareAside(path)
 }

@@ -16,13 +16,12 @@ const MostText = 64 << 20
 type Text struct {
 	judge func(beginning []byte) error
 
-	// changed is the size of the text while programs have changed it, otherwise unchanged. It is
-	// read without mu, for which stat would wait as long as the text is applied.
+	// changed is the size of the text if programs have changed it since it was applied, otherwise
+	// unchanged. It is read without mu, for which stat would wait as long as the text is applied.
 	changed atomic.Int64
 
 	mu      sync.Mutex // held while the text is applied, too
 	text    []byte
-	written bool   // since it was applied
 	due     bool   // written since the last attempt to apply it
 	version string // of the stored document when the text was read or applied
 	cut     bool   // a program has truncated it to nothing, and nothing was written since
@@ -55,25 +54,19 @@ func (t *Text) Look(see func(text []byte)) {
 // Begin notes that the text is that of a stored document, which has this version.
 func (t *Text) Begin(version string) { t.version = version }
 
-// SetWritten notes that a program has written the text as it is.
-func (t *Text) SetWritten() { t.setWritten(true) }
+// SetWritten notes that a program has written the text as it is. The caller holds mu, or is the
+// only user of the text.
+func (t *Text) SetWritten() { t.changed.Store(int64(len(t.text))) }
 
-// setWritten notes whether the text was changed since it was applied. The caller holds mu, or is
-// the only user of the text.
-func (t *Text) setWritten(is bool) {
-	if t.written = is; is {
-		t.changed.Store(int64(len(t.text)))
-	} else {
-		t.changed.Store(unchanged)
-	}
-}
+// isWritten reports whether a program has written the text since it was applied.
+func (t *Text) isWritten() bool { return t.changed.Load() != unchanged }
 
 // Refresh makes the text that of the stored document, unless a program has changed the text. A text
 // that equals what was stored by this mount may be spelled in another way, and stays.
 func (t *Text) Refresh(stored func() (text []byte, version string, err error)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.written || t.refused != nil {
+	if t.isWritten() || t.refused != nil {
 		return
 	}
 	text, version, err := stored()
@@ -92,12 +85,12 @@ func (t *Text) Apply(take func(text []byte) (version string, err error)) error {
 	if t.refused != nil {
 		return t.refused
 	}
-	if !t.written || len(t.text) == 0 {
+	if !t.isWritten() || len(t.text) == 0 {
 		return nil
 	}
 	version, err := take(t.text)
 	if err == nil {
-		t.setWritten(false)
+		t.changed.Store(unchanged)
 		t.version = version
 	}
 	return err
@@ -127,7 +120,7 @@ func (t *Text) IsDue() bool {
 func (t *Text) IsRefused() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.refused != nil || t.written && len(t.text) > 0
+	return t.refused != nil || t.isWritten() && len(t.text) > 0
 }
 
 // IsEmptied reports whether the text is empty because it was changed, and whether a program has
@@ -135,7 +128,7 @@ func (t *Text) IsRefused() bool {
 func (t *Text) IsEmptied() (emptied, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	emptied = t.written && len(t.text) == 0 && t.refused == nil
+	emptied = t.isWritten() && len(t.text) == 0 && t.refused == nil
 	return emptied, emptied && t.cut
 }
 
@@ -240,7 +233,7 @@ func (t *Text) resize(size int64) error {
 		t.text = append(t.text, make([]byte, size-n)...)
 	}
 	t.text = t.text[:size]
-	t.setWritten(true)
+	t.SetWritten()
 	t.due, t.kept, t.cut = true, false, false
 	if size == 0 {
 		t.jumped, t.parsed, t.refused, t.refusedText = false, 0, nil, nil

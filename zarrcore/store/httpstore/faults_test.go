@@ -218,7 +218,7 @@ var faults = []fault{
 			}
 			return true
 		}},
-	{name: "redirect in a circle", stays: true, says: []string{"redirects again after 5 redirects"},
+	{name: "redirect in a circle", stays: true, says: []string{"answers with 5 redirects in a row"},
 		does: func(_ *server, w writer, r *request, _ []byte) bool {
 			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
 			return true

@@ -305,7 +305,7 @@ func (c *Client) send(ctx context.Context, call *call) (*http.Response, error) {
 		}
 		plain.URL, plain.Host = next, ""
 	}
-	return nil, final{text: fmt.Sprintf("the server redirects again after %d redirects",
+	return nil, final{text: fmt.Sprintf("the server answers with %d redirects in a row",
 		maxRedirects)}
 }
 
