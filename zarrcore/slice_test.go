@@ -86,6 +86,36 @@ func TestSliceDecodesWhatItTouches(t *testing.T) {
 	}
 }
 
+// TestSliceBesideEdits: a slice is made and read while the attributes of its array change.
+func TestSliceBesideEdits(t *testing.T) {
+	h, a := sliceable(t)
+	edited := make(chan error, 1)
+	go func() {
+		for i := range 100 {
+			if err := h.SetAttribute(t.Context(), "a", "units", fmt.Append(nil, i)); err != nil {
+				edited <- err
+				return
+			}
+		}
+		edited <- nil
+	}()
+	for isOver := false; !isOver; {
+		got := make([]byte, 1)
+		s := sliceOf(a, layout.Indexes{Start: 3, Step: 1, Count: 1}, layout.All(8))
+		if _, err := s.ReadAt(t.Context(), got, 5); err != nil || got[0] != 3*16+5 {
+			t.Fatalf("%v, %v", got, err)
+		}
+		select {
+		case err := <-edited:
+			isOver = true
+			if err != nil {
+				t.Error(err)
+			}
+		default: // it goes on
+		}
+	}
+}
+
 // TestSliceIsWritten: a slice that is one stretch of the array is written in place. Another one is
 // refused, and nothing changes. Both show what is dirty.
 func TestSliceIsWritten(t *testing.T) {

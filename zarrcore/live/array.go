@@ -21,7 +21,7 @@ type Array struct {
 	shown
 	handle
 	reads   *pieces.Array
-	version string // of its documents; guarded by table.mu
+	version string // of its documents; guarded by table.mu; a slice has none
 	// The version of its document with which a missing object was last found to be the fill value.
 	filled atomic.Pointer[string]
 	slice  *slice // nil: it is all of an array

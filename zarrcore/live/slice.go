@@ -46,7 +46,7 @@ func (a *Array) Slice(s Slice) *Array {
 	}
 	return &Array{
 		shown: shown{of: a.of, gen: &gen, watch: a.watch}, handle: a.handle,
-		reads: a.reads, version: a.version, slice: &slice{s, a, gen.Size},
+		reads: a.reads, slice: &slice{s, a, gen.Size},
 	}
 }
 
