@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -363,7 +364,7 @@ func summaryV3(doc []byte) summary {
 	switch {
 	case string(node) == "group":
 		return summary{kind: GroupNode}
-	case string(node) == "array" && (data != nil && !maybeVlen[string(data)] || !mentionsVlen(doc)):
+	case string(node) == "array" && !maybeVlen(data, doc):
 		return summary{kind: ArrayNode}
 	}
 	a, g, _ := meta.ParseV3(bytes.Clone(doc))
@@ -373,14 +374,16 @@ func summaryV3(doc []byte) summary {
 	return summary{ArrayNode, ElementsOf(a)}
 }
 
-// maybeVlen are the names of data types whose elements have no fixed size.
-var maybeVlen = map[string]bool{"string": true, "bytes": true, "variable_length_bytes": true,
-	"binary": true}
+// maybeVlen reports whether an array may have elements without a fixed size. name is that of its
+// data type in its document, nil where that is in doubt.
+func maybeVlen(name, doc []byte) bool {
+	return (name == nil || slices.Contains(dtype.VlenNames, string(name))) && mentionsVlen(doc)
+}
 
-// mentionsVlen reports whether one of these names is anywhere in the document. Nearly every array
-// has a codec "bytes", so that alone means nothing.
+// mentionsVlen reports whether the name of a type without a fixed size is anywhere in the document.
+// Nearly every array has a codec "bytes", so that alone means nothing.
 func mentionsVlen(doc []byte) bool {
-	for name := range maybeVlen {
+	for _, name := range dtype.VlenNames {
 		if name != "bytes" && bytes.Contains(doc, []byte(`"`+name+`"`)) {
 			return true
 		}

@@ -63,7 +63,11 @@ func bind(a *meta.Array) (*Chain, error) {
 	if a.Type.Kind == dtype.Object {
 		return nil, fmt.Errorf("type %s has no fixed size: %w", a.Type.Name, errors.ErrUnsupported)
 	}
-	st, err := arrayState(a, fixedOrder(a.Codecs))
+	order, err := meta.ByteOrder("codecs", a.Codecs)
+	if err != nil {
+		return nil, err
+	}
+	st, err := arrayState(a, order)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/zarrfs/zarrfs/compress"
-	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
@@ -231,22 +230,4 @@ func (o *chainOrder) end() error {
 		return errors.New("codecs: expected an array->bytes codec, found none")
 	}
 	return nil
-}
-
-// fixedOrder is the byte order that a chain's innermost bytes codec says; little where it does not
-// say.
-func fixedOrder(codecs []meta.Codec) dtype.Order {
-	for _, c := range codecs {
-		switch c.Name {
-		case "bytes", "endian":
-			if config := (config{v: c.Config}); config.get("endian").Text() == "big" {
-				return dtype.Big
-			}
-		case shardingName:
-			if inner, err := (config{v: c.Config}).codecs("codecs"); err == nil {
-				return fixedOrder(inner)
-			}
-		}
-	}
-	return dtype.Little
 }

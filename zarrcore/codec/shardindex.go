@@ -77,7 +77,10 @@ func newIndexReader(counts []int64, codecs []meta.Codec, atStart bool) (*indexRe
 	if n > maxIndex/16 {
 		return nil, fmt.Errorf("a shard of %d chunks: expected at most %d", n, maxIndex/16)
 	}
-	order := fixedOrder(codecs)
+	order, err := meta.ByteOrder("index_codecs", codecs)
+	if err != nil {
+		return nil, err
+	}
 	shape := append(slices.Clone(counts), 2)
 	p, err := bindPipeline(codecs, state{
 		order: order, array: true, typ: dtype.Type{Kind: dtype.Uint, Size: 8, Order: order},

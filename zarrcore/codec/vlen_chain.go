@@ -78,7 +78,11 @@ func bindVlen(a *meta.Array) (*Vlen, error) {
 		return nil, fmt.Errorf("codec: expected a type whose elements have no fixed size, found %s",
 			a.Type.NumPy())
 	}
-	st, err := arrayState(a, fixedOrder(a.Codecs))
+	order, err := meta.ByteOrder("codecs", a.Codecs)
+	if err != nil {
+		return nil, err
+	}
+	st, err := arrayState(a, order)
 	if err != nil {
 		return nil, err
 	}

@@ -88,6 +88,19 @@ func namedType(name string) (Type, bool) {
 	return extensionType(name)
 }
 
+// VlenNames are the names in version 3 of the types whose elements have no fixed size.
+var VlenNames = namesOf(Object)
+
+// namesOf returns the core names of the types of a kind.
+func namesOf(k Kind) (names []string) {
+	for name, t := range coreTypes {
+		if t.Kind == k {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // rawBits reads "r8", "r16", …: opaque elements of so many bits.
 func rawBits(name string) (Type, error) {
 	digits, ok := strings.CutPrefix(name, "r")

@@ -79,10 +79,15 @@ func parseCodecs(member string, v pyjson.Value) ([]Codec, error) {
 	return all, nil
 }
 
-// byteOrder finds the order in which a chain of codecs stores the bytes of an element: the endian
+// ByteOrder returns the order in which a chain of codecs stores the bytes of an element: the endian
 // of its bytes codec or, where that is within shards, of the innermost one. Without an endian it is
 // little: that is the rule for structured types, and for others what the writers that leave it out
-// do.
+// do. Errors name member, where the chain is.
+func ByteOrder(member string, codecs []Codec) (dtype.Order, error) {
+	return byteOrder(member, codecs, 0)
+}
+
+// byteOrder is ByteOrder of a chain within that many shards.
 func byteOrder(member string, codecs []Codec, depth int) (dtype.Order, error) {
 	for i, c := range codecs {
 		at := fmt.Sprintf("%s[%d].configuration", member, i)

@@ -141,7 +141,7 @@ func (a *Array) typeV3(dataType, fill pyjson.Value) error {
 	if err != nil {
 		return because("data_type", err)
 	}
-	order, err := byteOrder("codecs", a.Codecs, 0)
+	order, err := ByteOrder("codecs", a.Codecs)
 	if err != nil {
 		return err
 	}
