@@ -7,7 +7,7 @@ import (
 )
 
 var helpVerb = &verb{
-	name: "help", args: "[VERB]", most: 1,
+	name: "help", args: "[COMMAND]", most: 1,
 	short: "Show how to use zarrfs, or one of its commands",
 	setup: func(*pflag.FlagSet) func(context.Context, []string) error { return help },
 }

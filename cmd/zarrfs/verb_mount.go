@@ -20,7 +20,7 @@ var mountVerb = &verb{
 	short: "Mount a store at a folder",
 	long: `
 STORE is a folder, a zip file, or a URL (file, http, https, s3, gs, az, abfs or abfss). Zip files,
-and stores on web servers and in buckets, are mounted read-only. DIR is an empty folder. The verb
+and stores on web servers and in buckets, are mounted read-only. DIR is an empty folder. The command
 returns when the mount can be used. The program that serves it stays in the background until it is
 unmounted.
 

@@ -19,7 +19,8 @@ FILE is a file zarrfs-unsaved-*.unsaved of the scratch folder, which zarrfs umou
 The bytes that a program wrote and that were not stored are written to the array. All other bytes of
 the array stay as they are. A note beside FILE, FILE.json, says which bytes these are. A note that
 is another file's is refused. If the mount could keep only a part of what was written, that part is
-stored, and the verb says so and fails. STORE and NODE are needed if these have other names by now.
+stored, and the command says so and fails. STORE and NODE are needed if they have other names by
+now.
 
 Examples:
   zarrfs restore /var/tmp/zarrfs-unsaved-4711-ocean%2Fsalt.unsaved

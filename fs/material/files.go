@@ -262,7 +262,7 @@ func (t *Files) release() {
 func (t *Files) giveUp(why error) error {
 	if !t.off {
 		t.off = true
-		t.o.Log.To.Info("files that are read again and again are not materialised", "why", why)
+		t.o.Log.To.Info("no file is unpacked into the scratch folder", "why", why)
 	}
 	return why
 }

@@ -42,13 +42,13 @@ func (t *Files) work(path string, m *File, c view.Content) {
 		time.Since(m.began))
 	if err == nil {
 		m.ready = true
-		log.Debug("materialised")
+		log.Debug("unpacked into the scratch folder")
 		return
 	}
 	if errors.Is(err, errInMemory) {
 		t.giveUp(err)
 	}
-	log.Debug("not materialised", "err", err)
+	log.Debug("not unpacked into the scratch folder", "err", err)
 	outdated := m.dropped
 	t.drop(m)
 	if !outdated && t.ctx.Err() == nil {
