@@ -132,6 +132,8 @@ def options(doc, rounds, ops, peers):
         help="folder of the workloads; what is written is written there too")
     p.add_argument("--python", help="the Python that has the peers' packages (default: this one)")
     p.add_argument("--rounds", type=int, default=rounds)
+    p.add_argument("--most", type=int, default=60,
+        help="rounds at most, where more than --rounds are made while the results are unclear")
     p.add_argument("--ops", default=ops)
     p.add_argument("--peers", default=peers)
     p.add_argument("--flags", default="",
@@ -149,7 +151,7 @@ def options(doc, rounds, ops, peers):
 def run_all(args, one_round, row, prepare=lambda w, args: None,
         is_unclear=lambda w, op, results: False):
     """Run all rounds of all workloads and operations, and return a row of the table for each. While
-    the results are unclear, there are more rounds."""
+    the results are unclear, there are more rounds, but at most args.most."""
     everything, rows = {}, []
     for name in args.names or sorted(WORKLOADS):
         w = Workload(name, args.data)
@@ -160,7 +162,7 @@ def run_all(args, one_round, row, prepare=lambda w, args: None,
             results = {}
             for _ in range(args.rounds):
                 one_round(op, w, args, results)
-            while is_unclear(w, op, results):
+            while is_unclear(w, op, results) and len(results["ours"]) < args.most:
                 one_round(op, w, args, results)
             everything[f"{name} {op}"] = results
             if "ours" in results:
