@@ -40,7 +40,7 @@ func newDirHandle(g *groupNode, bare bool) *dirHandle {
 }
 
 // Readdirent returns the next entry, nil at the end, of the listing or of the reply.
-func (d *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
+func (d *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Errno) {
 	if !d.all.HasBegun() {
 		d.first, d.plus = true, false
 	}
@@ -48,7 +48,9 @@ func (d *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 		d.first = false
 		return nil, 0 // the end of this reply, not of the listing
 	}
-	e, ok, errno := d.all.Next()
+	req := d.group.fs.request(ctx)
+	defer req.End()
+	e, ok, errno := d.all.Next(req)
 	if !ok {
 		if errno == 0 {
 			d.group.listing.Ended(int64(d.all.Pos()), d.looked, !d.all.IsLoose())
@@ -65,7 +67,7 @@ func (d *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 // Seekdir goes to an entry by its number; 0 lists again.
 func (d *dirHandle) Seekdir(ctx context.Context, off uint64) syscall.Errno {
 	d.plus = false // so that no reply ends while entries are passed over
-	d.all.Back(off)
+	d.all.Back(ctx, off)
 	for !d.all.HasBegun() || d.all.Pos() < off {
 		if off == 0 {
 			return 0

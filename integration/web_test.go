@@ -269,18 +269,19 @@ func TestWebLosesStore(t *testing.T) {
 	}
 }
 
-// TestWebInterrupted: a program that reads from a stalled server ends at once when it is told to
-// stop.
+// TestWebInterrupted: a program that lists or reads on a stalled server ends at once when it is
+// told to stop.
 func TestWebInterrupted(t *testing.T) {
 	// Where a shell has started the tests in the background, they ignore SIGINT, and so would cat.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, os.Interrupt)
 	defer signal.Stop(caught)
 	store := treeStore(t)
-	var stalls atomic.Bool
+	var stalls atomic.Value // a part of the URLs that get no answer
+	stalls.Store("nothing")
 	files := http.FileServer(http.Dir(filepath.Dir(store)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if stalls.Load() && strings.Contains(r.URL.Path, "/c/") {
+		if strings.Contains(r.URL.Path, stalls.Load().(string)) {
 			<-r.Context().Done()
 			return
 		}
@@ -288,23 +289,27 @@ func TestWebInterrupted(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	d := started(t, server.URL+"/s.zarr")
-	stalls.Store(true)
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, os.Kill} {
-		cmd := exec.Command("cat", d.path("g/b.raw"))
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
+	for _, c := range []struct{ command, path, stalls string }{
+		{"ls", "g", "/g/b/"}, {"cat", "g/b.raw", "/c/"},
+	} {
+		for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, os.Kill} {
+			stalls.Store(c.stalls)
+			cmd := exec.Command(c.command, d.path(c.path))
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(500 * time.Millisecond)
+			began := time.Now()
+			cmd.Process.Signal(signal)
+			err := cmd.Wait()
+			if took := time.Since(began); err == nil || took > 2*time.Second {
+				t.Errorf("%v: %s has ended after %v: %v", signal, c.command, took, err)
+			} else {
+				t.Logf("%s, %v: %v", c.command, signal, took)
+			}
 		}
-		time.Sleep(500 * time.Millisecond)
-		began := time.Now()
-		cmd.Process.Signal(signal)
-		err := cmd.Wait()
-		if took := time.Since(began); err == nil || took > 2*time.Second {
-			t.Errorf("%v: cat has ended after %v: %v", signal, took, err)
-		} else {
-			t.Logf("%v: %v", signal, took)
-		}
+		stalls.Store("nothing")
 	}
-	stalls.Store(false)
 	if err := d.stop(); err != nil {
 		t.Error(err)
 	}

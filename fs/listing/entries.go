@@ -10,7 +10,7 @@ import (
 )
 
 // show makes the entries of a child.
-func (l *Listing) show(c zarrcore.Child) error {
+func (l *Listing) show(ctx context.Context, c zarrcore.Child) error {
 	name, path := names.Show(c.Name), names.Join(l.where(), c.Name)
 	if l.Names.IsAlone() {
 		path = ""
@@ -19,11 +19,11 @@ func (l *Listing) show(c zarrcore.Child) error {
 	if !c.ShowsArray() {
 		l.entries = append(l.entries, Entry{Name: name, Path: path, Kind: c.Kind})
 		if c.Kind == zarrcore.GroupNode {
-			l.showGroup(name, path)
+			l.showGroup(ctx, name, path)
 		}
 		return nil
 	}
-	array, err := l.subject(c, path)
+	array, err := l.subject(ctx, c, path)
 	if err != nil {
 		return err
 	}
@@ -43,17 +43,19 @@ func (l *Listing) show(c zarrcore.Child) error {
 }
 
 // subject returns the child at path if it is an array, otherwise the array to which it leads.
-func (l *Listing) subject(c zarrcore.Child, path string) (view.Subject, error) {
+func (l *Listing) subject(
+	ctx context.Context, c zarrcore.Child, path string,
+) (view.Subject, error) {
 	elements := c.Elements
 	if c.Link.LeadsToArray() {
 		elements, path = c.Link.Elements, c.Link.Target
 	}
-	return view.Seen(l.ctx, l.H, elements, path, view.HaveBy(l.Names.Views()))
+	return view.Seen(ctx, l.H, elements, path, view.HaveBy(l.Names.Views()))
 }
 
 // showGroup makes the entries of the listed files that show the group at path. A child with the
 // name of such a file hides the file.
-func (l *Listing) showGroup(name, path string) {
+func (l *Listing) showGroup(ctx context.Context, name, path string) {
 	for _, v := range l.Names.Views() {
 		if _, ofGroups := v.(view.GroupView); !ofGroups {
 			continue
@@ -62,7 +64,7 @@ func (l *Listing) showGroup(name, path string) {
 		if _, isListed := l.names[file]; isListed { // a program has copied it before the group
 			continue
 		}
-		t, err := l.Names.Resolve(l.ctx, l.where(), file)
+		t, err := l.Names.Resolve(ctx, l.where(), file)
 		if err == nil && t.View == v && t.Node.Path == path {
 			e := Entry{Name: file, Path: path, Kind: zarrcore.GroupNode, View: v}
 			l.entries = append(l.entries, e)

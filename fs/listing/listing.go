@@ -45,8 +45,6 @@ type Mount struct {
 type Listing struct {
 	*Mount
 	children
-	ctx   context.Context // ends with the listing
-	stop  context.CancelFunc
 	where func() string // the path of the group
 
 	document bool // the group's own document is listed
@@ -64,6 +62,9 @@ type Listing struct {
 type children struct {
 	next   func() ([]zarrcore.Child, error, bool)
 	close  func()
+	stop   context.CancelFunc  // makes next give up
+	cut    bool                // it has given up, because a request did
+	again  map[string]struct{} // names that next may return although they are known
 	known  []zarrcore.Child    // read from next
 	shown  int                 // how many of them were shown
 	lost   bool                // known does not begin with the first child
@@ -101,9 +102,7 @@ func (e *Entry) Inode() (mode uint32, key identity.Key) {
 // New returns a listing of the group at the path that where returns. If bare is set, it leaves the
 // group's document out.
 func New(m *Mount, where func() string, bare bool) *Listing {
-	l := &Listing{Mount: m, where: where, bare: bare}
-	l.ctx, l.stop = context.WithCancel(m.Ctx)
-	return l
+	return &Listing{Mount: m, where: where, bare: bare}
 }
 
 // HasBegun reports whether an entry was asked for since the listing was made or went to its begin.
@@ -116,20 +115,25 @@ func (l *Listing) Pos() uint64 { return l.pos }
 // change.
 func (l *Listing) IsLoose() bool { return l.loose }
 
-// Next returns the next entry. At the end, or after an error, ok is false.
-func (l *Listing) Next() (e Entry, ok bool, errno syscall.Errno) {
+// Next returns the next entry. At the end, or after an error, ok is false. If ctx ends, it gives
+// up, and another call goes on where it was.
+func (l *Listing) Next(ctx context.Context) (e Entry, ok bool, errno syscall.Errno) {
 	if l.next == nil {
-		l.begin()
+		l.begin(ctx)
+		if l.cut {
+			l.rest()
+			return Entry{}, false, l.err
+		}
 	}
 	for len(l.entries) == 0 {
 		if l.shown == len(l.known) {
-			l.look(1)
+			l.look(ctx, 1)
 		}
 		if l.shown == len(l.known) {
 			return Entry{}, false, l.err
 		}
 		c := l.known[l.shown]
-		if err := l.show(c); err != nil {
+		if err := l.show(ctx, c); err != nil {
 			return Entry{}, false, l.Errors.Errno("list", names.Join(l.where(), c.Name), err)
 		}
 		l.shown++
@@ -140,36 +144,34 @@ func (l *Listing) Next() (e Entry, ok bool, errno syscall.Errno) {
 }
 
 // Back goes back so that the entry of a number is still to come; 0 lists again.
-func (l *Listing) Back(off uint64) {
+func (l *Listing) Back(ctx context.Context, off uint64) {
 	switch {
 	case l.next == nil || off >= l.pos:
 	case off == 0 || l.lost:
 		l.rest()
 	default:
-		l.rewind()
+		l.rewind(ctx)
 	}
 }
 
 // End ends the listing.
-func (l *Listing) End() {
-	l.stop()
-	l.rest()
-}
+func (l *Listing) End() { l.rest() }
 
 // rest stops the reading of children.
 func (l *Listing) rest() {
 	if l.close != nil {
+		l.stop()
 		l.close()
 	}
-	l.next, l.close = nil, nil
+	l.next, l.close, l.cut, l.again = nil, nil, false, nil
 }
 
 // begin starts the listing from the first entry.
-func (l *Listing) begin() {
-	l.next, l.close = iter.Pull2(l.yield)
+func (l *Listing) begin(ctx context.Context) {
+	l.open()
 	l.groups = make(map[string]struct{})
 	l.known, l.lost, l.err, l.loose = nil, false, 0, false
-	l.look(lookAhead)
+	l.look(ctx, lookAhead)
 	_, taken := l.groups[resolve.GroupFile]
 	l.document = !taken && !l.bare && !l.Names.IsAlone() && l.err == 0
 	l.others = l.Transients.In(l.where())
@@ -177,11 +179,11 @@ func (l *Listing) begin() {
 	for _, x := range l.others {
 		l.names[x.At().Name] = struct{}{}
 	}
-	l.rewind()
+	l.rewind(ctx)
 }
 
 // rewind goes to the first entry of what is known.
-func (l *Listing) rewind() {
+func (l *Listing) rewind(ctx context.Context) {
 	l.shown, l.pos = 0, 0
 	parent := l.where()[:max(0, strings.LastIndexByte(l.where(), '/'))]
 	l.entries = append(l.buf[:0],
@@ -191,7 +193,7 @@ func (l *Listing) rewind() {
 			Kind: zarrcore.GroupNode, View: view.Document})
 	}
 	if l.document && l.where() == "" {
-		l.showGroup(l.Names.RootName(), "")
+		l.showGroup(ctx, l.Names.RootName(), "")
 	}
 	for _, x := range l.others {
 		l.entries = append(l.entries, Entry{Name: x.At().Name, Path: l.where(), Transient: x})
@@ -199,7 +201,11 @@ func (l *Listing) rewind() {
 }
 
 // look reads n children ahead, or more.
-func (l *Listing) look(n int) {
+func (l *Listing) look(ctx context.Context, n int) {
+	if l.cut {
+		l.reopen()
+	}
+	defer context.AfterFunc(ctx, l.stop)()
 	deadline := time.Now().Add(lookAheadFor)
 	if l.shown >= knownMost {
 		l.known, l.shown, l.lost = nil, 0, true
@@ -208,46 +214,73 @@ func (l *Listing) look(n int) {
 		some, err, more := l.next()
 		if err != nil {
 			l.err = l.Errors.Errno("list", l.where(), err)
+			l.cut = ctx.Err() != nil && !l.lost
 		}
 		if err != nil || !more {
 			return
 		}
-		l.know(some)
-		n -= len(some)
-		if len(some) > 0 && time.Now().After(deadline) {
+		found := l.know(some)
+		n -= found
+		if found > 0 && time.Now().After(deadline) {
 			return
 		}
 	}
 }
 
-// know adds children to those that are known.
-func (l *Listing) know(some []zarrcore.Child) {
-	l.known = append(l.known, some...)
+// open begins to read the children.
+func (l *Listing) open() {
+	ctx, stop := context.WithCancel(l.Ctx)
+	l.next, l.close = iter.Pull2(l.yield(ctx))
+	l.stop = stop
+}
+
+// reopen begins to read the children again after that was given up, because it cannot go on in the
+// middle.
+func (l *Listing) reopen() {
+	l.close()
+	l.open()
+	l.err, l.cut = 0, false
+	l.again = make(map[string]struct{}, len(l.known))
+	for _, c := range l.known {
+		l.again[c.Name] = struct{}{}
+	}
+}
+
+// know adds children to those that are known, and returns how many it has added.
+func (l *Listing) know(some []zarrcore.Child) (found int) {
 	for _, c := range some {
+		if _, isKnown := l.again[c.Name]; isKnown {
+			continue
+		}
+		found++
+		l.known = append(l.known, c)
 		l.loose = l.loose || c.Kind == zarrcore.DirectoryNode || c.Kind == zarrcore.LinkNode
 		if !c.ShowsArray() && strings.IndexByte(c.Name, '.') >= 0 {
 			l.groups[names.Show(c.Name)] = struct{}{}
 		}
 	}
+	return found
 }
 
-// yield yields the group's children; an error is the last that it yields.
-func (l *Listing) yield(yield func([]zarrcore.Child, error) bool) {
-	if root, ok := l.Names.Alone(); ok {
-		yield([]zarrcore.Child{root}, nil)
-		return
-	}
-	enough := errors.New("enough")
-	err := func() (err error) {
-		defer l.Errors.RecoverTo("list", l.where(), &err)
-		return l.H.ChildBatches(l.ctx, l.where(), func(some []zarrcore.Child) error {
-			if !yield(some, nil) {
-				return enough
-			}
-			return nil
-		})
-	}()
-	if err != nil && err != enough && !errors.Is(err, enough) {
-		yield(nil, err)
+// yield returns what yields the group's children; an error is the last that it yields.
+func (l *Listing) yield(ctx context.Context) iter.Seq2[[]zarrcore.Child, error] {
+	return func(yield func([]zarrcore.Child, error) bool) {
+		if root, ok := l.Names.Alone(); ok {
+			yield([]zarrcore.Child{root}, nil)
+			return
+		}
+		enough := errors.New("enough")
+		err := func() (err error) {
+			defer l.Errors.RecoverTo("list", l.where(), &err)
+			return l.H.ChildBatches(ctx, l.where(), func(some []zarrcore.Child) error {
+				if !yield(some, nil) {
+					return enough
+				}
+				return nil
+			})
+		}()
+		if err != nil && err != enough && !errors.Is(err, enough) {
+			yield(nil, err)
+		}
 	}
 }

@@ -1,10 +1,14 @@
 package listing
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/errno"
@@ -16,13 +20,15 @@ import (
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore/hierarchytest"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
 // TestEntries lists an array beside a group with the name of the array's .npy, and a file that the
 // store does not have. A view that was removed is not there.
 func TestEntries(t *testing.T) {
-	m := mountOf(t)
+	m := mountOf(t, filled(t, clashing))
 	if _, err := m.Transients.Make(pathstate.At(""), "notes.tmp"); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +52,7 @@ func TestEntries(t *testing.T) {
 
 // TestBack goes back to each entry. What follows is what followed before.
 func TestBack(t *testing.T) {
-	l := New(mountOf(t), pathstate.At(""), false)
+	l := New(mountOf(t, filled(t, clashing)), pathstate.At(""), false)
 	defer l.End()
 	if l.HasBegun() {
 		t.Error("it has begun before the first entry")
@@ -54,30 +60,87 @@ func TestBack(t *testing.T) {
 	all := rest(t, l)
 	for i := range all {
 		at := uint64(i) + 2 // "." and ".." come first
-		l.Back(at)
+		l.Back(t.Context(), at)
 		for l.Pos() < at {
-			l.Next()
+			l.Next(t.Context())
 		}
 		if got := rest(t, l); !slices.Equal(got, all[i:]) {
 			t.Errorf("from %d: %q, expected %q", i, got, all[i:])
 		}
 	}
-	l.Back(0)
+	l.Back(t.Context(), 0)
 	if l.HasBegun() {
 		t.Error("it does not list again")
 	}
 }
 
+// stalled is a store that gives no answer about one group for some time.
+type stalled struct {
+	store.Driver
+	group string
+	isOn  atomic.Bool
+}
+
+func (s *stalled) Open(ctx context.Context, key string) (store.Object, error) {
+	if s.isOn.Load() && strings.HasPrefix(key, s.group) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Driver.Open(ctx, key)
+}
+
+// TestInterrupted: a listing that waits for the store gives up when its request does, at once or
+// after thousands of entries. Later requests go on where it was: each entry comes once.
+func TestInterrupted(t *testing.T) {
+	const groups = 6000
+	objects := map[string][]byte{"zarr.json": []byte(hierarchytest.Group)}
+	var all []string
+	for i := range groups {
+		name := fmt.Sprintf("g%04d", i)
+		objects[name+"/zarr.json"] = []byte(hierarchytest.Group)
+		all = append(all, name+"/")
+	}
+	for _, at := range []string{"g0000", "g5500"} {
+		t.Run(at, func(t *testing.T) {
+			d := &stalled{Driver: filled(t, objects), group: at}
+			l := New(mountOf(t, d), pathstate.At(""), true)
+			defer l.End()
+			d.isOn.Store(true)
+			var got []string
+			for range 2 { // once when it begins, and once when it goes on
+				ctx, interrupt := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				names, errno := next(ctx, l)
+				if interrupt(); errno != syscall.EINTR {
+					t.Fatalf("%v after %d entries, expected %v", errno, len(names), syscall.EINTR)
+				}
+				got = append(got, names...)
+			}
+			d.isOn.Store(false)
+			got = append(got, rest(t, l)...)
+			if slices.Sort(got); !slices.Equal(got, all) {
+				t.Errorf("%d names, expected %d, each once", len(got), groups)
+			}
+		})
+	}
+}
+
 // rest returns the names that are still to come, folders with a "/".
-func rest(t *testing.T, l *Listing) (names []string) {
+func rest(t *testing.T, l *Listing) []string {
 	t.Helper()
+	names, errno := next(t.Context(), l)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	return names
+}
+
+// next is rest up to an error.
+func next(ctx context.Context, l *Listing) (names []string, errno syscall.Errno) {
 	for {
-		e, ok, errno := l.Next()
+		e, ok, errno := l.Next(ctx)
 		switch {
-		case errno != 0:
-			t.Fatal(errno)
 		case !ok:
-			return names
+			return names, errno
 		case e.Self:
 			continue
 		}
@@ -88,15 +151,25 @@ func rest(t *testing.T, l *Listing) (names []string) {
 	}
 }
 
-// mountOf returns a mount of a store that has an array "a" and a group "a.npy".
-func mountOf(t *testing.T) *Mount {
+// clashing is a store that has an array "a" and a group "a.npy".
+var clashing = map[string][]byte{
+	"zarr.json":       []byte(hierarchytest.Group),
+	"a/zarr.json":     []byte(hierarchytest.Array),
+	"a.npy/zarr.json": []byte(hierarchytest.Group),
+}
+
+// filled returns a store that has some objects.
+func filled(t *testing.T, objects map[string][]byte) store.Driver {
+	d := memstore.New()
+	storetest.Fill(t, d, objects)
+	return d
+}
+
+// mountOf returns a mount of a store.
+func mountOf(t *testing.T, d store.Driver) *Mount {
 	t.Helper()
 	ctx := t.Context()
-	h, s := hierarchytest.Open(t, memstore.New(), map[string]string{
-		"zarr.json":       hierarchytest.Group,
-		"a/zarr.json":     hierarchytest.Array,
-		"a.npy/zarr.json": hierarchytest.Group,
-	})
+	h, s := hierarchytest.Open(t, d, nil)
 	states := new(known.States)
 	m := &Mount{Ctx: ctx, H: h, Errors: new(errno.Log),
 		Unlinked: alias.NewUnlinked(states.Unlinked(), func(string) string { return "" })}

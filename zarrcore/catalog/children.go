@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -83,8 +84,8 @@ func (cat *looks) listChildren(
 	}()
 	for b := range l.batches {
 		b.looked.Wait()
-		if b.err != nil {
-			return &Error{Op: "list", Path: path, Err: b.err}
+		if err := cmp.Or(b.err, ctx.Err()); err != nil { // some kinds were not found out
+			return &Error{Op: "list", Path: path, Err: err}
 		}
 		if err := yield(b.children); err != nil {
 			return err
