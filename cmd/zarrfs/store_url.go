@@ -4,42 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/httpstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
 	"github.com/zarrfs/zarrfs/zarrcore/store/zipstore"
-)
-
-// queryEnv is the query that all requests to a web server have. It may be a signature, which is a
-// secret.
-const queryEnv = "ZARRFS_HTTP_QUERY"
-
-// hideQuery moves the query of a URL among the arguments to the environment, where other users do
-// not see it: the program that serves a mount keeps its arguments for long, and errors show them.
-// It reports whether there was one.
-func hideQuery(args []string) (found bool) {
-	for i, arg := range args {
-		scheme, _ := splitScheme(arg)
-		url, query, has := strings.Cut(arg, "?")
-		if has && slices.Contains(webSchemes, strings.TrimPrefix(scheme, "zip+")) {
-			args[i], found = url, true
-			os.Setenv(queryEnv, query)
-		}
-		if has && slices.Contains(azureSchemes, strings.TrimPrefix(scheme, "zip+")) {
-			args[i], found = url, true
-			os.Setenv("AZURE_STORAGE_SAS_TOKEN", query) // a query there is a signature
-		}
-	}
-	return found
-}
-
-var (
-	webSchemes   = []string{"http", "https"}
-	azureSchemes = []string{"az", "abfs", "abfss"}
 )
 
 // openWeb returns the opener of a store on a web server. It is a zip file if the URL ends as the
