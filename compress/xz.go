@@ -2,7 +2,6 @@ package compress
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"hash/crc32"
 	"hash/crc64"
@@ -80,40 +79,6 @@ func decodeXZStream(d *lzmaDecoder) error {
 	return checkXZEnd(d, records, flags)
 }
 
-// decodeXZBlock decodes the block at d.pos: its header, LZMA2, padding and check.
-func decodeXZBlock(d *lzmaDecoder, check int) (xzRecord, error) {
-	begin, out := d.pos, d.out
-	header, err := parseXZBlockHeader(d.src[d.pos:])
-	if err != nil {
-		return xzRecord{}, err
-	}
-	d.pos += header.len
-	if err := d.chunks(); err != nil {
-		return xzRecord{}, err
-	}
-	decoded := d.dst[out:d.out]
-	packed := uint64(d.pos - begin - header.len)
-	if err := header.compare(packed, uint64(len(decoded))); err != nil {
-		return xzRecord{}, err
-	}
-	if err := header.unfilter(decoded); err != nil {
-		return xzRecord{}, err
-	}
-	if err := skipXZPadding(d, begin); err != nil {
-		return xzRecord{}, err
-	}
-	n := xzCheckLen(check)
-	if len(d.src)-d.pos < n {
-		return xzRecord{}, corrupt("xz block ends with %d bytes of its check, expected %d",
-			len(d.src)-d.pos, n)
-	}
-	if err := verifyXZ(check, decoded, d.src[d.pos:d.pos+n]); err != nil {
-		return xzRecord{}, err
-	}
-	d.pos += n
-	return xzRecord{uint64(header.len) + packed + uint64(n), uint64(len(decoded))}, nil
-}
-
 // skipXZPadding skips zero bytes up to a multiple of four from begin on.
 func skipXZPadding(d *lzmaDecoder, begin int) error {
 	for (d.pos-begin)%4 != 0 {
@@ -121,34 +86,6 @@ func skipXZPadding(d *lzmaDecoder, begin int) error {
 			return corrupt("xz padding at byte %d is not zero or missing", d.pos)
 		}
 		d.pos++
-	}
-	return nil
-}
-
-// xzCheckLen returns the bytes of a check of the given kind, 0 to 15.
-func xzCheckLen(kind int) int {
-	if kind == 0 {
-		return 0
-	}
-	return 4 << ((kind - 1) / 3)
-}
-
-// verifyXZ compares decoded bytes with their check.
-func verifyXZ(kind int, decoded, check []byte) error {
-	var got []byte
-	switch kind {
-	case xzCRC32:
-		got = binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(decoded))
-	case xzCRC64:
-		got = binary.LittleEndian.AppendUint64(nil, crc64.Checksum(decoded, crc64ECMA))
-	case xzSHA256:
-		sum := sha256.Sum256(decoded)
-		got = sum[:]
-	default:
-		return nil
-	}
-	if !bytes.Equal(got, check) {
-		return corrupt("xz check %d of %d bytes is %x, expected %x", kind, len(decoded), got, check)
 	}
 	return nil
 }

@@ -15,8 +15,9 @@
 // answered (package coherence).
 //
 // Before a WRITE is answered, the pages of the array's other files are dropped: dirty ones before
-// it, and all of them after it. Open handles read the array's live generation (view/flat.go), and
-// materialised files that are still read are updated (package material).
+// it, and all of them after it. Open handles read the array's live generation
+// (view/array_content.go), and materialised files that are still read are updated (package
+// material).
 //
 // A view whose array does not exist yet is a transient file (package transient). A .npy becomes an
 // array with its header (headerless.go), a document when it is flushed (package document), and a

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/zarrfs/zarrfs/fs/program"
 )
 
@@ -122,103 +120,4 @@ func parseMountinfo(line string) (mountEntry, bool) {
 		m.options = r[2]
 	}
 	return m, true
-}
-
-// linksMost is how many links a path may lead through, as in the kernel.
-const linksMost = 40
-
-// located returns the absolute path to which a path leads. It does not touch a FUSE mount, nor
-// anything in one, because the program of the mount may not answer. So links there are not
-// followed.
-func located(path string) string {
-	var mounts []string
-	for _, m := range allMounts() {
-		if strings.HasPrefix(m.kind, "fuse") {
-			mounts = append(mounts, m.dir)
-		}
-	}
-	at, left := "/", strings.Split(absolute(path), "/")
-	for links := 0; len(left) > 0; {
-		next := filepath.Join(at, left[0])
-		left = left[1:]
-		if slices.Contains(mounts, next) {
-			return filepath.Join(next, filepath.Join(left...))
-		}
-		to, err := os.Readlink(next)
-		if links++; err != nil || links > linksMost {
-			links--
-			at = next
-			continue
-		}
-		broken.note(to)
-		if filepath.IsAbs(to) {
-			at = "/"
-		}
-		left = append(strings.Split(to, "/"), left...)
-	}
-	return at
-}
-
-// absolute does what filepath.Abs does, without a look at the working folder. That folder may be in
-// a mount that does not answer.
-func absolute(path string) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(workingFolder(), path)
-	}
-	return filepath.Clean(path)
-}
-
-// workingFolder returns the folder where this process is. It asks only the kernel.
-func workingFolder() string {
-	buffer := make([]byte, unix.PathMax)
-	n, err := unix.Getcwd(buffer)
-	if err != nil { // it was removed
-		return "/"
-	}
-	return unix.ByteSliceToString(buffer[:n])
-}
-
-// usersText names the processes that use the mount at dir, as far as this user may look. It leaves
-// out stuck ones: an unmount shows whether they use the mount.
-func usersText(dir string) string {
-	m, ok := mountAt(dir)
-	if !ok {
-		return ""
-	}
-	var users []string
-	for _, pid := range processes() {
-		if pid == os.Getpid() {
-			continue
-		}
-		if uses, _ := askAbout(pid, func() bool { return usesMount(pid, m) }); uses {
-			users = append(users, processText(pid))
-		}
-	}
-	return strings.Join(users, ", ")
-}
-
-// usesMount reports whether a process works in the mount, or has a file of it open or mapped. It
-// looks at names and numbers only: to touch the files themselves could wait for the mount's server.
-func usesMount(pid int, m mountEntry) bool {
-	proc := procOf(pid)
-	links := []string{proc + "cwd", proc + "root", proc + "exe"}
-	fds, _ := os.ReadDir(proc + "fd")
-	for _, fd := range fds {
-		links = append(links, proc+"fd/"+fd.Name())
-	}
-	for _, link := range links {
-		target, err := os.Readlink(link)
-		if err == nil && (target == m.dir || strings.HasPrefix(target, m.dir+"/")) {
-			return true
-		}
-	}
-	maps, _ := os.ReadFile(proc + "maps")
-	return strings.Contains(string(maps), " "+mapsDev(m.dev)+" ")
-}
-
-// mapsDev writes a device as /proc/PID/maps does: in hexadecimal.
-func mapsDev(dev string) string {
-	var major, minor int
-	fmt.Sscanf(dev, "%d:%d", &major, &minor)
-	return fmt.Sprintf("%02x:%02x", major, minor)
 }

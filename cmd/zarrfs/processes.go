@@ -121,3 +121,48 @@ func askAbout[T any](pid int, question func() T) (answer T, answered bool) {
 		return answer, false
 	}
 }
+
+// usersText names the processes that use the mount at dir, as far as this user may look. It leaves
+// out stuck ones: an unmount shows whether they use the mount.
+func usersText(dir string) string {
+	m, ok := mountAt(dir)
+	if !ok {
+		return ""
+	}
+	var users []string
+	for _, pid := range processes() {
+		if pid == os.Getpid() {
+			continue
+		}
+		if uses, _ := askAbout(pid, func() bool { return usesMount(pid, m) }); uses {
+			users = append(users, processText(pid))
+		}
+	}
+	return strings.Join(users, ", ")
+}
+
+// usesMount reports whether a process works in the mount, or has a file of it open or mapped. It
+// looks at names and numbers only: to touch the files themselves could wait for the mount's server.
+func usesMount(pid int, m mountEntry) bool {
+	proc := procOf(pid)
+	links := []string{proc + "cwd", proc + "root", proc + "exe"}
+	fds, _ := os.ReadDir(proc + "fd")
+	for _, fd := range fds {
+		links = append(links, proc+"fd/"+fd.Name())
+	}
+	for _, link := range links {
+		target, err := os.Readlink(link)
+		if err == nil && (target == m.dir || strings.HasPrefix(target, m.dir+"/")) {
+			return true
+		}
+	}
+	maps, _ := os.ReadFile(proc + "maps")
+	return strings.Contains(string(maps), " "+mapsDev(m.dev)+" ")
+}
+
+// mapsDev writes a device as /proc/PID/maps does: in hexadecimal.
+func mapsDev(dev string) string {
+	var major, minor int
+	fmt.Sscanf(dev, "%d:%d", &major, &minor)
+	return fmt.Sprintf("%02x:%02x", major, minor)
+}

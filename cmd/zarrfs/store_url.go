@@ -1,92 +1,69 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"os"
-	"time"
-
-	"github.com/zarrfs/zarrfs/zarrcore/store"
-	"github.com/zarrfs/zarrfs/zarrcore/store/httpstore"
-	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
-	"github.com/zarrfs/zarrfs/zarrcore/store/zipstore"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
-// openWeb returns the opener of a store on a web server. It is a zip file if the URL ends as the
-// name of one.
-func openWeb(scheme string) func(string, *openOptions) (*source, error) {
-	return func(location string, o *openOptions) (*source, error) {
-		at, err := webLocation(scheme, location)
-		if err != nil {
-			return nil, err
-		}
-		if isZipName(at.Name()) {
-			return openWebZip(scheme)(location, o)
-		}
-		d, err := openLocation(at, o, remoteOptions())
-		if err != nil {
-			return nil, err
-		}
-		return &source{
-			Store: store.New(d, at.Name()), base: baseName(at.Base()),
-			fixed: fmt.Sprintf("zarrfs does not change stores on web servers. "+
-				"Copy it to a folder: wget -r -np -nH %s/", at.Name()),
-		}, nil
+// schemeOfPath returns the scheme of the store at a local path: that of the ending of a file, and
+// otherwise "file".
+func schemeOfPath(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return "file", nil // openLocal says why there is nothing
 	}
-}
-
-// zipFresh is for how long a zip file on a web server counts as unchanged, unless a read shows that
-// it is not.
-const zipFresh = 10 * time.Second
-
-// openWebZip returns the opener of a store in a zip file on a web server.
-func openWebZip(scheme string) func(string, *openOptions) (*source, error) {
-	return func(location string, o *openOptions) (*source, error) {
-		at, err := webLocation(scheme, location)
-		if err != nil {
-			return nil, err
+	kinds := fileKinds()
+	for _, scheme := range kinds {
+		if hasEnding(path, backends[scheme].endings) {
+			return scheme, nil
 		}
-		folder, key := at.Parent()
-		far := remoteOptions()
-		far.NoListing = true
-		d, err := openLocation(folder, o, far)
-		if err != nil {
-			return nil, err
-		}
-		in := store.New(d, folder.Name())
-		s, err := openZipIn(in, key, at.Name(), zipstore.Options{Fresh: zipFresh})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", at.Name(), bare(err))
-		}
-		s.fixed = fmt.Sprintf("zarrfs does not change zip files. "+
-			"Fetch it, and unpack it: wget %s", at.Name())
-		return s, nil
 	}
-}
-
-// missingEnv says which status code of a server means that nothing is stored: 403, as S3 answers
-// clients that may not list.
-const missingEnv = "ZARRFS_MISSING"
-
-// remoteOptions are the options of all stores behind a network, from flags and the environment.
-func remoteOptions() remote.Options {
-	return remote.Options{Missing403: os.Getenv(missingEnv) == "403"}
-}
-
-// webLocation reads the URL of a store.
-func webLocation(scheme, location string) (*httpstore.Location, error) {
-	at, err := httpstore.Parse(scheme+"://"+location, os.Getenv(queryEnv))
+	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, usageError{err}
+		return "", err
 	}
-	return at, nil
+	by := make([]string, len(kinds))
+	for i, scheme := range kinds {
+		by[i] = scheme + ":" + path
+	}
+	return "", errors.Join(fmt.Errorf("%s is a file; a store is a folder, or a %s file (for one "+
+		"of another name: %s)", path, strings.Join(kinds, " or "), strings.Join(by, " or ")),
+		parentHint(abs))
 }
 
-// openLocation opens what lies at a URL.
-func openLocation(
-	at *httpstore.Location, o *openOptions, far remote.Options,
-) (store.Driver, error) {
-	return cached(at.Name(), o, func(ctx context.Context) (store.Driver, error) {
-		return httpstore.Open(ctx, at, httpstore.Credentials{}, far)
-	})
+// fileKinds returns the schemes of the stores that are local files.
+func fileKinds() (schemes []string) {
+	for _, scheme := range slices.Sorted(maps.Keys(backends)) {
+		if len(backends[scheme].endings) > 0 {
+			schemes = append(schemes, scheme)
+		}
+	}
+	return schemes
+}
+
+// splitScheme splits a URL; a plain path has the scheme file. "zip:", or another kind of local
+// files, says of a path that such a file is there, whatever its name.
+func splitScheme(name string) (scheme, location string) {
+	kind, path, _ := strings.Cut(name, ":")
+	if slices.Contains(fileKinds(), kind) {
+		return kind, strings.TrimPrefix(path, "//")
+	}
+	i := strings.Index(name, "://")
+	if i <= 0 || strings.ContainsAny(name[:i], "/.") {
+		return "file", name
+	}
+	scheme, location = strings.ToLower(name[:i]), name[i+3:]
+	if scheme != "file" {
+		return scheme, location
+	}
+	if path, err := url.PathUnescape(location); err == nil {
+		location = path
+	}
+	return scheme, strings.TrimPrefix(location, "localhost")
 }

@@ -2,12 +2,8 @@ package blosc
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"sync"
-
-	"github.com/klauspost/compress/snappy"
-	"github.com/pierrec/lz4/v4"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/compress/shuffle"
@@ -122,46 +118,4 @@ func (h Header) decodeStreams(dst, src []byte) error {
 		src = src[n:]
 	}
 	return nil
-}
-
-// decodeStream decodes one stream, which must fill dst.
-func (h Header) decodeStream(dst, src []byte) error {
-	if len(src) == len(dst) { // did not get shorter, so is stored
-		copy(dst, src)
-		return nil
-	}
-	var n int
-	var err error
-	switch h.codec() {
-	case codecBloscLZ:
-		n, err = decodeBloscLZ(dst, src)
-	case codecLZ4:
-		n, err = lz4.UncompressBlock(src, dst[:len(dst):len(dst)])
-	case codecSnappy:
-		n, err = decodeSnappy(dst, src)
-	case codecZlib:
-		n, err = compress.Zlib{}.Decode(dst, src)
-	case codecZstd:
-		n, err = compress.Zstd{}.Decode(dst, src)
-	default:
-		err = errors.New("no such inner codec")
-	}
-	if err != nil {
-		return fmt.Errorf("%d bytes do not decode to %d: %w", len(src), len(dst), err)
-	}
-	if n != len(dst) {
-		return fmt.Errorf("%d bytes decode to %d, expected %d", len(src), n, len(dst))
-	}
-	return nil
-}
-
-// decodeSnappy asks for the length first: the library would allocate what does
-// not fit.
-func decodeSnappy(dst, src []byte) (int, error) {
-	n, err := snappy.DecodedLen(src)
-	if err != nil || n != len(dst) {
-		return n, err
-	}
-	out, err := snappy.Decode(dst[:n:n], src)
-	return len(out), err
 }

@@ -69,3 +69,30 @@ func (s *scratch) columns(n int) (a, b []byte) {
 	}
 	return s.cols[:n], s.cols[n : 2*n]
 }
+
+// DecodeRange decodes len(dst) bytes of block i, from byte off of the block's
+// content on. src is the bytes of the block's Range. Nothing is written beyond
+// len(dst).
+func (x *Index) DecodeRange(dst, src []byte, i int, off int64) error {
+	if i < 0 || i >= x.Blocks() {
+		return corrupt("block %d wanted, expected 0 to %d", i, x.Blocks()-1)
+	}
+	size := x.BlockLen(i)
+	if off < 0 || off+int64(len(dst)) > size {
+		return corrupt("bytes %d to %d of block %d wanted, expected at most %d", off,
+			off+int64(len(dst)), i, size)
+	}
+	if _, want := x.Range(i); int64(len(src)) < want {
+		return corrupt("truncated: %d bytes of block %d, expected %d", len(src), i, want)
+	}
+	if x.header.isStored() {
+		copy(dst, src[off:])
+		return nil
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	if int64(len(dst)) == size {
+		return x.header.decodeBlock(dst[:len(dst):len(dst)], src, i, s)
+	}
+	return x.header.decodeRange(dst, src, i, int(size), int(off), s)
+}

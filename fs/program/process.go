@@ -4,7 +4,10 @@
 package program
 
 import (
+	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -94,4 +97,46 @@ func group(thread int) int {
 		return pid
 	}
 	return thread
+}
+
+// asked holds a place for each question that is being answered, so that those without an answer do
+// not take all threads.
+var asked = make(chan struct{}, 64)
+
+// Ask returns the answer to a question, or the zero value if it does not come in time.
+func Ask[T any](question func() T) (answer T) {
+	end := time.After(askTime)
+	select {
+	case asked <- struct{}{}:
+	case <-end:
+		return answer
+	}
+	answers := make(chan T, 1)
+	go func() {
+		defer func() { <-asked }()
+		answers <- question()
+	}()
+	select {
+	case answer = <-answers:
+	case <-end:
+	}
+	return answer
+}
+
+// Reads returns the paths of the files that the process has open for reading alone. It looks at
+// names only: touching the files could wait for their mount. Ask bounds the time.
+func (p Process) Reads() (paths []string) {
+	folder := fmt.Sprintf("/proc/%d/fd", p.PID)
+	open, _ := os.ReadDir(folder)
+	for _, fd := range open {
+		link := filepath.Join(folder, fd.Name())
+		info, err := os.Lstat(link)
+		if err != nil || info.Mode()&0o600 != 0o400 {
+			continue
+		}
+		if to, err := os.Readlink(link); err == nil {
+			paths = append(paths, to)
+		}
+	}
+	return paths
 }

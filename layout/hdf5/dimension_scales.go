@@ -1,7 +1,9 @@
 package hdf5
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -174,4 +176,66 @@ func (s *scope) linkName(d *Dataset) string {
 		return NonCoordinate + d.Name
 	}
 	return d.Name
+}
+
+// emptyScale returns the header of a dimension without coordinates: a dataset without bytes, as the
+// netCDF library has it.
+func (w *writer) emptyScale(x *scale) []byte {
+	var h header
+	t, _ := Float("float32", true)
+	layout := contiguous(undefined, 4*min(x.length, math.MaxInt64/4))
+	w.begin(&h, []int64{x.length}, t, fillMessage(nil, false), layout)
+	w.scaleAttributes(
+		&h,
+		x,
+		fmt.Sprintf("This is a netCDF dimension but not a netCDF variable.%10d", x.length),
+	)
+	return h.bytes()
+}
+
+// scaleAttributes adds what makes a dataset a dimension scale. libhdf5 wants texts that are ASCII
+// and end with NUL.
+func (w *writer) scaleAttributes(h *header, x *scale, name string) {
+	const class = "DIMENSION_SCALE\x00"
+	h.add(msgAttribute, 0, attribute("CLASS", Word(len(class)), nil, []byte(class)))
+	h.add(msgAttribute, 0, attribute("NAME", Word(len(name)+1), nil, append([]byte(name), 0)))
+	h.add(
+		msgAttribute,
+		0,
+		attribute(
+			"_Netcdf4Dimid",
+			int32Type,
+			nil,
+			binary.LittleEndian.AppendUint32(nil, uint32(x.number)),
+		),
+	)
+	var uses []byte
+	for _, u := range x.uses {
+		uses = appendAddress(uses, w.addresses[u.by])
+		uses = binary.LittleEndian.AppendUint32(uses, uint32(u.axis))
+		uses = append(uses, 0, 0, 0, 0)
+	}
+	// Readers find scales by the lists of the datasets. Only programs that take scales off need
+	// this list, so a list too long for a header is left out.
+	if len(uses) > 0 && len(uses) <= MaxAttribute {
+		h.add(
+			msgAttribute,
+			0,
+			attribute("REFERENCE_LIST", referenceUses, []int64{int64(len(x.uses))}, uses),
+		)
+	}
+}
+
+// dimensionList returns the elements of DIMENSION_LIST: for each axis a list of one scale.
+func (w *writer) dimensionList(axes []*scale) []byte {
+	var b []byte
+	for _, x := range axes {
+		address := w.addresses[x]
+		if x.variable != nil {
+			address = w.addresses[x.variable]
+		}
+		spot := w.heap.once(fmt.Sprintf("scale %d", x.number), appendAddress(nil, address))
+		b = w.appendSpot(b, 1, spot)
+	}
+	return b
 }

@@ -17,7 +17,7 @@
 // Open handles keep the generation that they opened until a program of this mount writes to the
 // array (resized_by_others.go). Handles in Fortran order keep it even then, because their elements
 // would otherwise be at other bytes. Dirty bytes are taken into the generation that is opened
-// (joinEarly in join.go).
+// (joinEarly in appended_by_others.go).
 //
 // # Writing
 //

@@ -1,13 +1,6 @@
 package live
 
-import (
-	"context"
-	"fmt"
-	"math"
-
-	"github.com/zarrfs/zarrfs/zarrcore/object"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
-)
+import "context"
 
 // A handle leads to what is written to an array in one order and not stored, wherever the array is
 // now.
@@ -86,54 +79,4 @@ func (a handle) IsOtherThan(b *Array) bool {
 // does so by itself.
 func (a handle) Arrive(ctx context.Context) {
 	a.arrived(ctx)
-}
-
-// write writes p, or a first part of it: see crowdRuns.
-func (a handle) write(ctx context.Context, p []byte, off int64, must bool) (int, error) {
-	d, l := a.draft, a.lineage
-	if off < 0 || off > math.MaxInt64-int64(len(p)) {
-		return 0, d.fail("write", fmt.Errorf("%w: byte %d", object.ErrFixedSize, off))
-	}
-	if err := d.live.Load().Writable(); err != nil {
-		return 0, d.fail("write", err)
-	}
-	l.adoptLater()
-	if err := l.await(ctx, d, must); err != nil {
-		return 0, d.fail("write", err)
-	}
-	if l.hasLater() { // meanwhile
-		l.unlock(d)
-		return a.write(ctx, p, off, must)
-	}
-	err := d.failed.Err
-	if d.removed || !a.isNewest() {
-		l.unlock(d)
-		return a.writeAfter(ctx, p, off, must)
-	}
-	if c := l.outgrown(d); c != nil {
-		l.unlock(d)
-		if t, ok := c.Transposed(); ok && t.draft != d {
-			return t.arrived(ctx).write(ctx, p, off, must)
-		}
-		return 0, d.fail("write", fmt.Errorf("%w: its shape has changed", store.ErrConflict))
-	}
-	defer l.unlock(d)
-	if err != nil && !must {
-		return 0, d.fail("write", err)
-	}
-	n, err := d.putInside(p, off, must)
-	a.keepToDirtyLimit()
-	return n, d.fail("write", err)
-}
-
-// writeAfter is write once the array is another one, or no more.
-func (a handle) writeAfter(ctx context.Context, p []byte, off int64, must bool) (int, error) {
-	if next := a.arrived(ctx); next != a {
-		return next.write(ctx, p, off, must)
-	}
-	if path := a.lineage.moved.Load(); path != nil {
-		return 0, a.draft.fail("write", fmt.Errorf("%w: it was moved to %q, and is not there",
-			store.ErrConflict, *path))
-	}
-	return len(p), nil
 }

@@ -1,46 +1,11 @@
 package vlenarray
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
-	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
-	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
-
-// This file tells a chunk that is not stored from a chunk not found. A missing chunk is the fill
-// value only where the array has been at its path all the while. Otherwise the objects of the array
-// may be on their way to another path, or gone.
-
-// load decodes chunk n; nil if it is not stored. An array that this process renames meanwhile
-// is read at its new path.
-func (s *state) load(ctx context.Context, n int64) (*vlen.Elements, error) {
-	t := s.a.t
-	for {
-		moves, a := t.moves.Load(), s.here()
-		e, err := s.loadAt(ctx, a, n)
-		isFound := err == nil
-		if errors.Is(err, object.ErrMissing) {
-			err = s.stays(ctx, a)
-		}
-		if gone := t.away.Wait(ctx, a.path); gone != nil { // for the end of a rename
-			return nil, gone
-		}
-		if isFound && s.here() == a { // otherwise it may be what another array has there
-			return e, nil
-		}
-		if !isFound && t.moves.Load() == moves {
-			return nil, err
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-	}
-}
 
 // here returns the array at the path to which it was renamed last.
 func (s *state) here() *place {
@@ -48,22 +13,6 @@ func (s *state) here() *place {
 		return a
 	}
 	return s.a
-}
-
-// stays returns nil if the documents at the array's path are those of the array. It may have got
-// more rows, or other attributes.
-func (s *state) stays(ctx context.Context, a *place) error {
-	n, err := a.t.Catalog.Array(ctx, a.path)
-	switch {
-	case errors.Is(err, iofs.ErrNotExist):
-		err := fmt.Errorf("%w: it was removed or renamed, open it again", ErrChanged)
-		return &catalog.Error{Op: "read", Path: a.path, Err: err}
-	case err != nil:
-		return err
-	case n.Version == a.version, n.Meta.SameLayout(a.meta) && reaches(n.Meta.Shape, a.meta.Shape):
-		return nil
-	}
-	return changed(a, n)
 }
 
 // reaches reports whether axis 0 of shape is at least as long as in least, if there is one.

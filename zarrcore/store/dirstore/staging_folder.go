@@ -2,11 +2,15 @@ package dirstore
 
 import (
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -93,57 +97,6 @@ func isLinked(f *os.File) bool {
 // newName returns a name that is free in the folder.
 func (s *staging) newName() string { return strconv.FormatUint(s.next.Add(1), 36) }
 
-// note keeps in mind, beyond the death of the program, that there may be a temporary file at path,
-// until forget. Before it may be the beginning of an older note, where another thread is to write
-// and is killed before it does: so it begins with a NUL byte, too.
-func (s *staging) note(path string) error {
-	_, err := s.writeNote(path)
-	return err
-}
-
-// noteTree is note for a directory that is to go with all below it. Another one may have its path
-// later, and so forget erases what is written: nothing may be removed by a note that is not true
-// any more.
-func (s *staging) noteTree(path string) (forget func(), err error) {
-	at, err := s.writeNote(path)
-	if err != nil {
-		return nil, err
-	}
-	return func() {
-		writeFull(int(s.owner.Fd()), make([]byte, len(path)), at+1) // behind its NUL byte
-		s.forget()
-	}, nil
-}
-
-// writeNote does what note does, and returns where it begins.
-func (s *staging) writeNote(path string) (at int64, err error) {
-	b := append(append([]byte{0}, path...), 0)
-	at = s.reserve(len(b))
-	if err = writeFull(int(s.owner.Fd()), b, at); err != nil {
-		s.forget()
-	}
-	return at, err
-}
-
-// reserve returns where a note of n bytes is to be written.
-func (s *staging) reserve(n int) (at int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.noted == 0 {
-		s.end = 0 // what is left of older notes is not true any more, and harmless: see sweepFile
-	}
-	at = s.end
-	s.noted++
-	s.end += int64(n)
-	return at
-}
-
-func (s *staging) forget() {
-	s.mu.Lock()
-	s.noted--
-	s.mu.Unlock()
-}
-
 func (s *staging) closeIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,4 +119,117 @@ func writeFull(fd int, p []byte, off int64) error {
 		p, off = p[n:], off+int64(n)
 	}
 	return nil
+}
+
+// The area of a store is where its driver stages: a staging folder, which is there while somebody
+// uses it. All directories of the store that are held open share it.
+type area struct {
+	in     *folder // the store's
+	mu     sync.Mutex
+	staged *staging // nil before the first object is staged
+}
+
+// staging returns the driver's staging folder, and makes it if it is missing. It stays until done.
+func (a *area) staging() (*staging, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s := a.staged; s != nil {
+		if s.exists() {
+			s.users++
+			return s, nil
+		}
+		s.closeIdle()
+	}
+	for {
+		s, err := a.newStaging(fmt.Sprintf("%s%016x", stagingPrefix, rand.Uint64()))
+		if err == nil {
+			a.staged = s
+			s.users++
+		}
+		if err != errTaken {
+			return s, err
+		}
+	}
+}
+
+// errTaken says that another program's Clean has met a new staging folder before it was
+// locked.
+var errTaken = errors.New("dirstore: the staging folder is being removed")
+
+func (a *area) newStaging(name string) (*staging, error) {
+	defer a.in.keep()
+	// Nobody else may look into it: what is to replace an object that only its owner may read has
+	// another mode until it is committed.
+	err := a.in.leavingTime(func() error { return unix.Mkdirat(a.in.fd, name, 0o700) })
+	if err != nil {
+		if err == unix.EEXIST {
+			err = errTaken
+		}
+		return nil, err
+	}
+	dir, err := openIn(a.in.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := openIn(int(dir.Fd()), ownerName, unix.O_RDWR|unix.O_CREAT)
+	if err == unix.ENOENT {
+		err = errTaken
+	}
+	if err == nil {
+		err = own(owner)
+	}
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return &staging{name: name, dir: dir, fd: int(dir.Fd()), owner: owner}, nil
+}
+
+// idleFor is how long an unused staging folder stays: zarr-python warns of a folder in a group that
+// is not a node.
+const idleFor = 500 * time.Millisecond
+
+// done ends a use of a staging folder. Once nobody uses it for a while it is removed.
+func (a *area) done(s *staging) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s.users--; s.users > 0 {
+		return
+	}
+	last := s.next.Load()
+	time.AfterFunc(idleFor, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.staged == s && s.users == 0 && s.next.Load() == last {
+			a.remove(s)
+		}
+	})
+}
+
+// remove removes the staging folder and all in it. The caller holds a.mu.
+func (a *area) remove(s *staging) error {
+	a.staged = nil
+	s.closeIdle()
+	err := a.in.leavingTime(func() error { return bare(a.in.os.RemoveAll(s.name)) })
+	return errors.Join(err, s.owner.Close(), s.dir.Close())
+}
+
+// end removes the staging folder, if there is one, and all in it.
+func (a *area) end() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s := a.staged; s != nil {
+		if s.users == 0 {
+			return a.remove(s)
+		}
+		s.closeIdle()
+		return bare(a.in.os.RemoveAll(s.name))
+	}
+	return nil
+}
+
+// discard removes a directory in a staging folder, as far as it can: what is left of it goes at the
+// end, or by Clean.
+func (a *area) discard(s *staging, name string) error {
+	return bare(a.in.os.RemoveAll(s.name + "/" + name))
 }

@@ -172,3 +172,20 @@ func (l *keyLock) unlock() {
 	}
 	l.s.forget()
 }
+
+// lock locks the object at p, as long as a staging folder is used for it.
+func (a *area) lock(ctx context.Context, p place) (unlock func(), err error) {
+	s, err := a.staging()
+	if err != nil {
+		return nil, err
+	}
+	lock, err := s.lock(ctx, p)
+	if err != nil {
+		a.done(s)
+		return nil, err
+	}
+	return func() {
+		lock.unlock()
+		a.done(s)
+	}, nil
+}
