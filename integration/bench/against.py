@@ -6,15 +6,18 @@ seq,rand,...,write,append] [W1 ...]
 
 Each round runs both programs once, in an order by chance. So a machine that slows down, or where
 every second run is slower (some file systems do that), costs both the same. The table has the
-median time of base by that of bin. Its interval holds 95 of 100 such ratios if the rounds are drawn
-again (a bootstrap). More than 1 is faster, or takes less of the processor. A short run varies by a
-third, so there are up to --most rounds while the interval holds LEAST.
+median of the rounds' ratios: the time of base by that of bin. Its interval holds 95 of 100 such
+medians if the rounds are drawn again (a bootstrap). More than 1 is faster, or takes less of the
+processor. There are up to --most rounds while the interval holds LEAST.
 
 Small reads, those of rand, hot and reads, have one processor for the mount and its reader. On two
 they would measure how long one processor takes to wake the other: that is longer than the rest of a
-small read, and varies more than any program. Such a run takes a few milliseconds, and what else the
-machine does can only make it longer. So a round has REPEATS of them for each program, in turns, and
-the fastest counts.
+small read, and varies more than any program.
+
+A run of hot, or of rand where chunks are small, takes a few milliseconds, and what else the machine
+does makes it several times as long. So both programs serve a mount at the same time, and one reader
+goes to them in turns: a round is one turn. Those of rand have a cache that the array does not fit
+in.
 """
 
 import os
@@ -25,11 +28,12 @@ import tempfile
 
 import bench
 import write_bench
+from daemon import Daemon
 
 ON_ONE_CPU = ("rand", "hot", "reads")
 WRITES = ("write", "over", "randw", "append")
 LEAST = 0.97  # ratio of wall time below which a change has made something slower
-REPEATS = 5  # of a short run
+IN_TURNS = {"hot": [], "rand": ["--cache-size", "32MiB"]}  # flags of the mounts
 DRAWS = 1000
 
 
@@ -52,14 +56,30 @@ def run_anywhere(op, w, args, binary):
 
 
 def one_round(op, w, args, results):
+    if op in IN_TURNS:
+        for pair in turns(op, w, args):
+            for who, seconds in zip(("base", "ours"), pair):
+                results.setdefault(who, []).append({"wall": seconds})
+        return
     programs = [("base", args.base), ("ours", args.new)]
-    runs = {who: [] for who, _ in programs}
-    for _ in range(REPEATS if op in ON_ONE_CPU else 1):
-        random.shuffle(programs)
-        for who, binary in programs:
-            runs[who].append(run(op, w, args, binary))
-    for who in runs:
-        results.setdefault(who, []).append(min(runs[who], key=lambda r: r["wall"]))
+    random.shuffle(programs)
+    for who, binary in programs:
+        results.setdefault(who, []).append(run(op, w, args, binary))
+
+
+def turns(op, w, args):
+    """The seconds of both programs, turn by turn."""
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cpus)})
+    flags = [*args.flags, *IN_TURNS[op]]
+    try:
+        with (Daemon(args.base, w.store, flags) as base, Daemon(args.new, w.store, flags) as ours):
+            files = [os.path.join(d.dir, "a.raw") for d in (base, ours)]
+            here = os.path.dirname(os.path.abspath(__file__))
+            return bench.run_json([sys.executable, os.path.join(here, "alternate.py"), op,
+                *files, "0", str(w.itemsize), *map(str, w.shape)])
+    finally:
+        os.sched_setaffinity(0, cpus)
 
 
 def is_unclear(w, op, results):
@@ -73,9 +93,10 @@ class Row:
 
     def __init__(self, w, op, results):
         self.names, self.rounds = (w.name, op), len(results["ours"])
-        times = both(results, "wall")
-        self.ratio, (self.low, self.high) = ratio(*times), interval(*times)
-        self.processor = ratio(*both(results, "daemon_cpu"))
+        wall = ratios(results, "wall")
+        self.ratio, (self.low, self.high) = statistics.median(wall), interval(wall)
+        processor = ratios(results, "daemon_cpu")
+        self.processor = f"{statistics.median(processor):.2f}" if processor else "–"
 
     def verdict(self):
         if self.ratio >= LEAST:
@@ -84,24 +105,20 @@ class Row:
 
     def brief(self):
         return (f"| {' | '.join(self.names)} | {self.ratio:.2f} [{self.low:.2f}, {self.high:.2f}] "
-            f"| {self.rounds} | {self.processor:.2f} | {self.verdict()} |")
+            f"| {self.rounds} | {self.processor} | {self.verdict()} |")
 
 
-def both(results, key):
-    """What the rounds have measured of base, and of ours."""
-    return [[max(run[key], 1e-9) for run in results[who]] for who in ("base", "ours")]
+def ratios(results, key):
+    """What base took by what ours took, of each round that has measured it."""
+    return [base[key] / max(ours[key], 1e-9)
+        for base, ours in zip(results["base"], results["ours"]) if key in ours]
 
 
-def ratio(base, ours):
-    return statistics.median(base) / statistics.median(ours)
-
-
-def interval(base, ours):
-    """The bounds of 95 of 100 ratios of rounds that are drawn from these, with repetition."""
+def interval(ratios):
+    """The bounds of 95 of 100 medians of ratios that are drawn from these, with repetition."""
     draw = random.Random(1)
-    ratios = sorted(ratio(draw.choices(base, k=len(base)), draw.choices(ours, k=len(ours)))
-        for _ in range(DRAWS))
-    return ratios[DRAWS // 40], ratios[-DRAWS // 40]
+    medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(DRAWS))
+    return medians[DRAWS // 40], medians[-DRAWS // 40]
 
 
 if __name__ == "__main__":
