@@ -10,8 +10,10 @@ type Blocks struct{ index *blosc.Index }
 
 // A BlockCache is optionally implemented by a Source that is one object, to keep its blocks.
 type BlockCache interface {
-	// Blocks returns the blocks of the object, which load reads.
-	Blocks(load func() (Blocks, error)) (Blocks, error)
+	// Blocks returns the blocks of the object, if they are known.
+	Blocks() (b Blocks, known bool)
+	// NoteBlocks notes the blocks of the object, which were read.
+	NoteBlocks(b Blocks)
 }
 
 // Bytes is about the memory that b takes.

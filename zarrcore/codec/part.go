@@ -108,17 +108,15 @@ func (r *blockReader) find(whole bool) error {
 	if !ok || !whole {
 		return r.readHead()
 	}
-	known, err := cache.Blocks(func() (Blocks, error) {
-		err := r.readHead()
-		return Blocks{r.x}, err
-	})
-	if err != nil {
-		return err
+	if b, known := cache.Blocks(); known && b.index.Size() == r.size {
+		r.x = b.index
+		return nil
 	}
-	if r.x = known.index; r.x.Size() != r.size { // of an object of another length
-		return r.readHead()
+	err := r.readHead()
+	if err == nil {
+		cache.NoteBlocks(Blocks{r.x})
 	}
-	return nil
+	return err
 }
 
 // readHead reads the header and the block offsets.

@@ -113,18 +113,18 @@ func (o Opener) wantOfBlocks(key string, p Part, size int64) store.Want {
 }
 
 // Blocks implements codec.BlockCache, for objects of remote stores.
-func (r *Reader) Blocks(load func() (codec.Blocks, error)) (codec.Blocks, error) {
+func (r *Reader) Blocks() (b codec.Blocks, known bool) {
 	if !r.isRemote {
-		return load()
+		return b, false
 	}
-	id, version := shardID{r.from.Array, r.key}, r.Info().Version
-	kept := &r.from.Shared.blocks
-	if b, ok := kept.of(id); ok && b.version == version {
-		return b.Blocks, nil
+	of, known := r.from.Shared.blocks.of(shardID{r.from.Array, r.key})
+	return of.Blocks, known && of.version == r.Info().Version
+}
+
+// NoteBlocks implements codec.BlockCache.
+func (r *Reader) NoteBlocks(b codec.Blocks) {
+	if r.isRemote && b.Bytes() <= mostBlocks/4 {
+		id := shardID{r.from.Array, r.key}
+		r.from.Shared.blocks.note(id, blocksOf{b, r.Info().Version})
 	}
-	b, err := load()
-	if err == nil && b.Bytes() <= mostBlocks/4 {
-		kept.note(id, blocksOf{b, version})
-	}
-	return b, err
 }

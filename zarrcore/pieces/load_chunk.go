@@ -110,6 +110,10 @@ func (a *loader) alone(ctx context.Context, size int64) (end func(), err error) 
 // hangs: those of other arrays then have its room.
 const hangs = time.Second
 
+// smallEncoded is how many encoded bytes need no room: requests decode only a few chunks at once.
+// Taking room costs more than a hundredth of decoding so few bytes.
+const smallEncoded = 64 << 10
+
 // roomForEncoded waits until the encoded bytes of a chunk of size bytes have room beside others.
 // They are seldom more than the decoded ones. However large chunks are, as many of them as there
 // are CPUs have room.
@@ -117,6 +121,9 @@ func (a *loader) roomForEncoded(
 	ctx context.Context, src *object.Reader, size int64,
 ) (release func(), err error) {
 	room := min(src.Size(), size, a.Encoded.Size()/int64(runtime.NumCPU()))
+	if room <= smallEncoded {
+		return func() {}, nil
+	}
 	if err := a.Encoded.Acquire(ctx, room); err != nil {
 		return nil, err
 	}
