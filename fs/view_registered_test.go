@@ -91,7 +91,7 @@ func TestManyViews(t *testing.T) {
 	for i := range 30 {
 		register(t, named{rawView, fmt.Sprint("v", i)})
 	}
-	var all view.Set
+	all := view.SetOf(view.Index)
 	numbers := map[uint64]bool{identity.Of("a", "").Number(): true}
 	for _, v := range view.All() {
 		if bit := view.SetOf(v); bit == 0 || all&bit != 0 {

@@ -131,3 +131,22 @@ func TestPagesInChromium(t *testing.T) {
 		}
 	}
 }
+
+// TestIndexIsReplaced: tar, which removes a file before it makes its own, puts an ordinary file in
+// the place of a group's page. The file is not in the store.
+func TestIndexIsReplaced(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "one.zarr")
+	run(t, zarrfs(t), "create", store, "g", "--group")
+	dir := mount(t, store)
+	run(t, "sh", "-xc", `
+set -eu
+mkdir -p "$2/g"
+echo mine >"$2/g/index.html"
+tar -C "$2" -cf "$2/all.tar" g
+grep -q '<html' "$1/g/index.html"
+timeout 60 tar -C "$1" -xf "$2/all.tar"
+test "$(cat "$1/g/index.html")" = mine
+rm "$1/g/index.html"
+grep -q '<html' "$1/g/index.html"
+`, "sh", dir, t.TempDir())
+}
