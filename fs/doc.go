@@ -20,8 +20,8 @@
 // material).
 //
 // A view whose array does not exist yet is a transient file (package transient). A .npy becomes an
-// array with its header (headerless.go), a document when it is flushed (package document), and a
-// .raw waits in scratch. Nodes are found by what they show (package identity), so that a rename
+// array with its header (new_npy_handle.go), a document when it is flushed (package document), and
+// a .raw waits in scratch. Nodes are found by what they show (package identity), so that a rename
 // moves them. The kernel forgets old names by notices that are sent after the answer (package
 // nodes).
 //

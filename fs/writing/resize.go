@@ -174,3 +174,14 @@ func (w *Array) Resize(ctx context.Context, n coherence.File, v view.ArrayView, 
 	}
 	return viewFile{w, v}.resize(ctx, n, size)
 }
+
+// resize truncates or extends a view's file and updates the array's other files.
+func (w viewFile) resize(ctx context.Context, by coherence.File, size int64) error {
+	w.Arrive(ctx)
+	defer w.resizings.begin()()
+	before := w.extent()
+	w.others.writeReversed(by, before)
+	err := w.setSize(ctx, size)
+	w.others.changed(by, w, before, view.Stretch{})
+	return err
+}

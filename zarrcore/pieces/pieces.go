@@ -130,7 +130,7 @@ func (p *Pieces) Release() {
 }
 
 // This file serves reads at random: the runs of the request, each a slice of a
-// pinned chunk. What has many runs is gathered batch by batch: see gathered.go.
+// pinned chunk. What has many runs is gathered batch by batch: see read_many_runs.go.
 
 // maxSlices is how many slices a reply has at most: what has more runs, or more
 // parts of the cache's memory, is gathered into one buffer.

@@ -27,7 +27,7 @@
 // of a driver are in one staging folder, which Close removes. A commit holds a lock that
 // tensorstore knows: see tensorstore_lock.go. Large objects pass the page cache: see direct.go. A
 // file that replaces another one gets its mode, owner and extended attributes: see keep_rights.go.
-// A new one is not more open than its array's document: see limit.go.
+// A new one is not more open than its array's document: see limit_rights.go.
 // Directories are made as they are needed, below the root or the directory that is held (see
 // [Driver.Hold]); modes follow the umask, or Options.KeepRights.
 //
@@ -120,7 +120,7 @@ type Options struct {
 
 	// KeepRights: a directory that is made for an object gets the owner and mode of the one above
 	// it, if this process may set them. Otherwise the mode follows the umask, and that of the
-	// array's document: see limit.go.
+	// array's document: see limit_rights.go.
 	KeepRights bool
 }
 
