@@ -35,8 +35,3 @@ func (p *Paths) Ended(path string) {
 	p.States.End(path)
 	nodes.Disown(p.Nodes.Remove(path))
 }
-
-// Another program may remove an array or group in the store. The mount gets no notice. It finds out
-// when something new is to get the name, or when an open file has to be stored. What was written to
-// such a file must neither reach the next array of that name nor bring the old one back. A program
-// that writes the file gets ESTALE.

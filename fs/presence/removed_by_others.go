@@ -9,6 +9,11 @@ import (
 	"syscall"
 )
 
+// Another program may remove an array or group in the store. The mount gets no notice. It finds out
+// when something new is to get the name, or when an open file has to be stored. What was written to
+// such a file must neither reach the next array of that name nor bring the old one back. A program
+// that writes the file gets ESTALE.
+
 // Vacate frees the name at path, after another program has removed what the store had at or below
 // it. Programs that have files of these open get errors from then on.
 func (p *Paths) Vacate(ctx context.Context, path string) error {
