@@ -138,7 +138,7 @@ func staysInside(dir string, elems []string, shown string) error {
 	return nil
 }
 
-// hideText is the reverse of showText.
+// hideText is the reverse of names.ShowLink.
 func hideText(elems []string) (string, error) {
 	hidden := make([]string, len(elems))
 	for i, elem := range elems {
