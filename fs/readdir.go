@@ -67,7 +67,9 @@ func (d *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 // Seekdir goes to an entry by its number; 0 lists again.
 func (d *dirHandle) Seekdir(ctx context.Context, off uint64) syscall.Errno {
 	d.plus = false // so that no reply ends while entries are passed over
-	d.all.Back(ctx, off)
+	req := d.group.fs.request(ctx)
+	defer req.End()
+	d.all.Back(req, off)
 	for !d.all.HasBegun() || d.all.Pos() < off {
 		if off == 0 {
 			return 0

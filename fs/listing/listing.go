@@ -63,7 +63,7 @@ type children struct {
 	next   func() ([]zarrcore.Child, error, bool)
 	close  func()
 	stop   context.CancelFunc  // makes next give up
-	cut    bool                // it has given up, because a request did
+	read   context.Context     // ended by stop
 	again  map[string]struct{} // names that next may return although they are known
 	known  []zarrcore.Child    // read from next
 	shown  int                 // how many of them were shown
@@ -120,7 +120,7 @@ func (l *Listing) IsLoose() bool { return l.loose }
 func (l *Listing) Next(ctx context.Context) (e Entry, ok bool, errno syscall.Errno) {
 	if l.next == nil {
 		l.begin(ctx)
-		if l.cut {
+		if l.err != 0 && l.isCut() {
 			l.rest()
 			return Entry{}, false, l.err
 		}
@@ -163,7 +163,7 @@ func (l *Listing) rest() {
 		l.stop()
 		l.close()
 	}
-	l.next, l.close, l.cut, l.again = nil, nil, false, nil
+	l.next, l.close, l.again = nil, nil, nil
 }
 
 // begin starts the listing from the first entry.
@@ -202,7 +202,7 @@ func (l *Listing) rewind(ctx context.Context) {
 
 // look reads n children ahead, or more.
 func (l *Listing) look(ctx context.Context, n int) {
-	if l.cut {
+	if l.isCut() {
 		l.reopen()
 	}
 	defer context.AfterFunc(ctx, l.stop)()
@@ -214,7 +214,6 @@ func (l *Listing) look(ctx context.Context, n int) {
 		some, err, more := l.next()
 		if err != nil {
 			l.err = l.Errors.Errno("list", l.where(), err)
-			l.cut = ctx.Err() != nil && !l.lost
 		}
 		if err != nil || !more {
 			return
@@ -229,17 +228,20 @@ func (l *Listing) look(ctx context.Context, n int) {
 
 // open begins to read the children.
 func (l *Listing) open() {
-	ctx, stop := context.WithCancel(l.Ctx)
-	l.next, l.close = iter.Pull2(l.yield(ctx))
-	l.stop = stop
+	l.read, l.stop = context.WithCancel(l.Ctx)
+	l.next, l.close = iter.Pull2(l.yield(l.read))
 }
+
+// isCut reports whether next gives up because a request did, and the reading can begin again. That
+// request may have found what it needed all the same.
+func (l *Listing) isCut() bool { return l.read.Err() != nil && !l.lost }
 
 // reopen begins to read the children again after that was given up, because it cannot go on in the
 // middle.
 func (l *Listing) reopen() {
 	l.close()
 	l.open()
-	l.err, l.cut = 0, false
+	l.err = 0
 	l.again = make(map[string]struct{}, len(l.known))
 	for _, c := range l.known {
 		l.again[c.Name] = struct{}{}

@@ -92,14 +92,7 @@ func (s *stalled) Open(ctx context.Context, key string) (store.Object, error) {
 // TestInterrupted: a listing that waits for the store gives up when its request does, at once or
 // after thousands of entries. Later requests go on where it was: each entry comes once.
 func TestInterrupted(t *testing.T) {
-	const groups = 6000
-	objects := map[string][]byte{"zarr.json": []byte(hierarchytest.Group)}
-	var all []string
-	for i := range groups {
-		name := fmt.Sprintf("g%04d", i)
-		objects[name+"/zarr.json"] = []byte(hierarchytest.Group)
-		all = append(all, name+"/")
-	}
+	objects, all := manyGroups()
 	for _, at := range []string{"g0000", "g5500"} {
 		t.Run(at, func(t *testing.T) {
 			d := &stalled{Driver: filled(t, objects), group: at}
@@ -118,10 +111,36 @@ func TestInterrupted(t *testing.T) {
 			d.isOn.Store(false)
 			got = append(got, rest(t, l)...)
 			if slices.Sort(got); !slices.Equal(got, all) {
-				t.Errorf("%d names, expected %d, each once", len(got), groups)
+				t.Errorf("%d names, expected %d, each once", len(got), len(all))
 			}
 		})
 	}
+}
+
+// TestInterruptedTooLate: a request is given up just when it has found what it needed. The next one
+// goes on.
+func TestInterruptedTooLate(t *testing.T) {
+	objects, all := manyGroups()
+	l := New(mountOf(t, filled(t, objects)), pathstate.At(""), true)
+	defer l.End()
+	l.Next(t.Context())
+	l.stop()
+	got := rest(t, l)
+	if slices.Sort(got); !slices.Equal(got, all) {
+		t.Errorf("%d names, expected %d, each once", len(got), len(all))
+	}
+}
+
+// manyGroups returns the objects of a store that has more groups than a listing reads ahead, and
+// the names of these as rest returns them.
+func manyGroups() (objects map[string][]byte, names []string) {
+	objects = map[string][]byte{"zarr.json": []byte(hierarchytest.Group)}
+	for i := range 6000 {
+		name := fmt.Sprintf("g%04d", i)
+		objects[name+"/zarr.json"] = []byte(hierarchytest.Group)
+		names = append(names, name+"/")
+	}
+	return objects, names
 }
 
 // rest returns the names that are still to come, folders with a "/".
