@@ -20,6 +20,7 @@ goes to them in turns: a round is one turn. Those of rand have a cache that the 
 in.
 """
 
+import contextlib
 import os
 import random
 import statistics
@@ -30,21 +31,25 @@ import bench
 import write_bench
 from daemon import Daemon
 
-ON_ONE_CPU = ("rand", "hot", "reads")
 WRITES = ("write", "over", "randw", "append")
 LEAST = 0.97  # ratio of wall time below which a change has made something slower
 IN_TURNS = {"hot": [], "rand": ["--cache-size", "32MiB"]}  # flags of the mounts
 DRAWS = 1000
 
 
-def run(op, w, args, binary):
+@contextlib.contextmanager
+def on_one_cpu():
     cpus = os.sched_getaffinity(0)
-    if op in ON_ONE_CPU:
-        os.sched_setaffinity(0, {max(cpus)})
+    os.sched_setaffinity(0, {max(cpus)})
     try:
-        return run_anywhere(op, w, args, binary)
+        yield
     finally:
         os.sched_setaffinity(0, cpus)
+
+
+def run(op, w, args, binary):
+    with on_one_cpu() if op == "reads" else contextlib.nullcontext():
+        return run_anywhere(op, w, args, binary)
 
 
 def run_anywhere(op, w, args, binary):
@@ -69,17 +74,12 @@ def one_round(op, w, args, results):
 
 def turns(op, w, args):
     """The seconds of both programs, turn by turn."""
-    cpus = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(cpus)})
     flags = [*args.flags, *IN_TURNS[op]]
-    try:
-        with (Daemon(args.base, w.store, flags) as base, Daemon(args.new, w.store, flags) as ours):
-            files = [os.path.join(d.dir, "a.raw") for d in (base, ours)]
-            here = os.path.dirname(os.path.abspath(__file__))
-            return bench.run_json([sys.executable, os.path.join(here, "alternate.py"), op,
-                *files, "0", str(w.itemsize), *map(str, w.shape)])
-    finally:
-        os.sched_setaffinity(0, cpus)
+    with (on_one_cpu(), Daemon(args.base, w.store, flags) as base,
+            Daemon(args.new, w.store, flags) as ours):
+        files = [os.path.join(d.dir, "a.raw") for d in (base, ours)]
+        return bench.run_json([sys.executable, os.path.join(bench.HERE, "alternate.py"), op,
+            *files, "0", str(w.itemsize), *map(str, w.shape)])
 
 
 def is_unclear(w, op, results):

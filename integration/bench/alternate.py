@@ -13,9 +13,8 @@ import random
 import sys
 import time
 
-from reader import read_runs, runs_of
+from reader import again, read_runs, runs_of
 from runs import HOT_READS, HOT_RUNS, RAND_RUNS, RUN_BYTES
-
 
 TURNS, SECONDS = 200, 20
 
@@ -23,8 +22,7 @@ TURNS, SECONDS = 200, 20
 def offsets_of(op, turn, header, itemsize, shape):
     if op == "rand":
         return runs_of(header, itemsize, shape, RAND_RUNS, turn)
-    offsets = runs_of(header, itemsize, shape, HOT_RUNS, 2)
-    return (offsets * (HOT_READS // HOT_RUNS))[:HOT_READS]
+    return again(runs_of(header, itemsize, shape, HOT_RUNS, 2), HOT_READS)
 
 
 def main():

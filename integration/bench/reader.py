@@ -100,14 +100,19 @@ def rand(path, header, itemsize, shape):
     return measured(lambda: read_runs(fd, buffer, offsets))
 
 
+def again(offsets, count):
+    """The same few reads again and again, so many in all."""
+    return (offsets * (count // HOT_RUNS))[:count]
+
+
 def hot(path, header, itemsize, shape, count=HOT_READS):
     """The same few reads again and again."""
     fd, buffer = os.open(path, os.O_RDONLY), bytearray(RUN_BYTES)
     offsets = runs_of(header, itemsize, shape, HOT_RUNS, 2)
     read_runs(fd, buffer, offsets)
     time.sleep(REST)
-    again = (offsets * (count // HOT_RUNS))[:count]
-    return measured(lambda: read_runs(fd, buffer, again))
+    many = again(offsets, count)
+    return measured(lambda: read_runs(fd, buffer, many))
 
 
 def reads(path, header, itemsize, shape):

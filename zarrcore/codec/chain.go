@@ -63,11 +63,7 @@ func bind(a *meta.Array) (*Chain, error) {
 	if a.Type.Kind == dtype.Object {
 		return nil, fmt.Errorf("type %s has no fixed size: %w", a.Type.Name, errors.ErrUnsupported)
 	}
-	order, err := meta.ByteOrder("codecs", a.Codecs)
-	if err != nil {
-		return nil, err
-	}
-	st, err := arrayState(a, order)
+	st, err := arrayState(a)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,11 @@ type state struct {
 const newAxis = -1
 
 // arrayState is the state at the head of a chain.
-func arrayState(a *meta.Array, order dtype.Order) (state, error) {
+func arrayState(a *meta.Array) (state, error) {
+	order, err := meta.ByteOrder("codecs", a.Codecs)
+	if err != nil {
+		return state{}, err
+	}
 	size, err := product(a.Type.Size, a.Chunk)
 	if err != nil {
 		return state{}, err

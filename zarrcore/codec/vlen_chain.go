@@ -78,11 +78,7 @@ func bindVlen(a *meta.Array) (*Vlen, error) {
 		return nil, fmt.Errorf("codec: expected a type whose elements have no fixed size, found %s",
 			a.Type.NumPy())
 	}
-	order, err := meta.ByteOrder("codecs", a.Codecs)
-	if err != nil {
-		return nil, err
-	}
-	st, err := arrayState(a, order)
+	st, err := arrayState(a)
 	if err != nil {
 		return nil, err
 	}

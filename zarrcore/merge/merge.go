@@ -121,7 +121,7 @@ type piece struct {
 	data []byte // nil: it is not stored
 	err  error
 
-	freeChunk, freeData func() // give back memory; nil: there is none
+	freeChunk, freeData func() // give back memory; nil: nothing to give back
 }
 
 func (p *piece) release() {
